@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Computes the package list from the folders, so that a wheel never lacks a room."""
+
 from pathlib import Path
 
 from setuptools import setup

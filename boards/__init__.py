@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`, and every entry point of the group ``quintet.boards``."""
+"""Finds the boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`, and every
+entry point of the group ``quintet.boards``."""
+
 import importlib
 from functools import cache
 from importlib.metadata import entry_points

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""myStorm BlackIce II (asynchronous SRAM) and BlackIce Mx (SDR SDRAM): iCE40HX4K, the die of an HX8K, behind an STM32."""
+"""myStorm BlackIce II (asynchronous SRAM) and BlackIce Mx (SDR SDRAM): iCE40HX4K, the die of an
+HX8K, behind an STM32."""
+
 from .board import SDRAM, SRAM, Board, Bridge, UARTLink
 
 __all__ = ["BOARDS"]
@@ -10,13 +12,39 @@ _BRIDGES = (Bridge(0x0483, 0x5740, "STM32"),)
 
 BOARDS = (
     Board(
-        name="blackice-ii", title="myStorm BlackIce II", fpga="hx8k", part="iCE40HX4K-TQ144",
-        platform="quintet.boards.platforms.blackice_ii:BlackIceIIPlatform", oscillator="clk100", oscillator_hz=100_000_000,
-        clock_mhz=32, memory=SRAM(part="IS61WV25616"), link=_LINK, bridges=_BRIDGES, programmers=("STM32",), busy_led=("led", 0),
-        fault_led=("led", 3)),
+        name="blackice-ii",
+        title="myStorm BlackIce II",
+        fpga="hx8k",
+        part="iCE40HX4K-TQ144",
+        platform="quintet.boards.platforms.blackice_ii:BlackIceIIPlatform",
+        oscillator="clk100",
+        oscillator_hz=100_000_000,
+        clock_mhz=32,
+        memory=SRAM(part="IS61WV25616"),
+        link=_LINK,
+        bridges=_BRIDGES,
+        programmers=("STM32",),
+        busy_led=("led", 0),
+        fault_led=("led", 3),
+    ),
     Board(
-        name="blackice-mx", title="myStorm BlackIce Mx", fpga="hx8k", part="iCE40HX4K-TQ144",
-        platform="quintet.boards.platforms.blackice_mx:BlackIceMXPlatform", oscillator="clk25", oscillator_hz=25_000_000,
-        clock_mhz=32, memory=SDRAM(part="W9816G6"), link=_LINK, bridges=_BRIDGES, programmers=("STM32",), busy_led=("led", 0),
-        fault_led=("led", 1), no_room={("opentpu", "hx8k-4x4"): "8,139 of 7,680 logic cells", ("imagine", "hx8k"): "7,818 of 7,680 logic cells"}),
+        name="blackice-mx",
+        title="myStorm BlackIce Mx",
+        fpga="hx8k",
+        part="iCE40HX4K-TQ144",
+        platform="quintet.boards.platforms.blackice_mx:BlackIceMXPlatform",
+        oscillator="clk25",
+        oscillator_hz=25_000_000,
+        clock_mhz=32,
+        memory=SDRAM(part="W9816G6"),
+        link=_LINK,
+        bridges=_BRIDGES,
+        programmers=("STM32",),
+        busy_led=("led", 0),
+        fault_led=("led", 1),
+        no_room={
+            ("opentpu", "hx8k-4x4"): "8,139 of 7,680 logic cells",
+            ("imagine", "hx8k"): "7,818 of 7,680 logic cells",
+        },
+    ),
 )

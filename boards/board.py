@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What quintet knows of a board (docs/boards.md). Pure Python until a SoC or a platform is asked for."""
+"""What quintet knows of a board (docs/boards.md). Pure Python until a SoC or a platform is asked
+for."""
+
 import importlib
 from dataclasses import dataclass, field
 
-__all__ = ["FPGA_FAMILY", "LINKS", "SDRAM", "SPRAM", "SRAM", "BlockRAM", "Board", "Bridge", "UARTLink", "USBPort"]
+__all__ = [
+    "FPGA_FAMILY",
+    "LINKS",
+    "SDRAM",
+    "SPRAM",
+    "SRAM",
+    "BlockRAM",
+    "Board",
+    "Bridge",
+    "UARTLink",
+    "USBPort",
+]
 
 #: FPGA code of presets -> family of primitives.
 FPGA_FAMILY = {"85f": "ecp5", "45f": "ecp5", "25f": "ecp5", "up5k": "ice40", "hx8k": "ice40"}
@@ -16,6 +29,7 @@ LINKS = ("uart", "uartbone", "usb")
 @dataclass(frozen=True)
 class UARTLink:
     """Serial line of the host link: ``resource`` of the platform, ``baud`` bits a second."""
+
     baud: int = 3_000_000
     resource: str = "uart"
     number: int = 0
@@ -29,7 +43,9 @@ class UARTLink:
 
 @dataclass(frozen=True)
 class Bridge:
-    """A serial bridge on a board: USB vendor and product, and which of its interfaces is the link's where it has several."""
+    """A serial bridge on a board: USB vendor and product, and which of its interfaces is the link's
+    where it has several."""
+
     vendor: int
     product: int
     name: str
@@ -38,8 +54,9 @@ class Bridge:
 
 @dataclass(frozen=True)
 class USBPort:
-    """USB wires of the FPGA itself: ``d_p``, ``d_n`` and ``pullup`` of the platform's ``resource``, ``number``. The first pin of
-    ``pullup`` is that of D+."""
+    """USB wires of the FPGA itself: ``d_p``, ``d_n`` and ``pullup`` of the platform's ``resource``,
+    ``number``. The first pin of ``pullup`` is that of D+."""
+
     resource: str = "usb"
     number: int = 0
     kind: str = "usb"
@@ -48,11 +65,13 @@ class USBPort:
     def info(self):
         """What the info text says."""
         from ..gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
+
         return {"kind": self.kind, "vendor": VENDOR_ID, "product": PRODUCT_ID}
 
 
 class _Memory:
     """What all kinds of main memory have in common, unless they say otherwise."""
+
     def usable(self, room, params):
         """Bytes of main memory beside this core."""
         return self.size
@@ -69,7 +88,9 @@ class _Memory:
 
 @dataclass(frozen=True)
 class SDRAM(_Memory):
-    """SDR SDRAM chip: ``part`` of ``gateware/memory/sdram/parts.py``, on the platform's ``resource``."""
+    """SDR SDRAM chip: ``part`` of ``gateware/memory/sdram/parts.py``, on the platform's
+    ``resource``."""
+
     part: str
     resource: str = "sdram"
     kind: str = "SDRAM"
@@ -78,30 +99,36 @@ class SDRAM(_Memory):
     def size(self):
         """Bytes."""
         from ..gateware.memory.sdram.parts import find_part
+
         return find_part(self.part).size
 
     @property
     def beat_bytes(self):
         """Bytes of a beat."""
         from ..gateware.memory.sdram.parts import find_part
+
         return find_part(self.part).beat_bytes
 
     def backing(self, *, clocking, family, size):
-        """The component of docs/how/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
+        """The component of docs/how/contracts.md, section 2; ``size`` is the chip's, whatever is
+        asked for."""
         from ..gateware.memory.sdram.controller import SDRAMController
+
         return SDRAMController(part=self.part, clock_hz=clocking.hz, capture=clocking.sdram.capture)
 
     @property
     def width(self):
         """Bits of the chip's data lines."""
         from ..gateware.memory.sdram.parts import find_part
+
         return find_part(self.part).data_bits
 
 
 @dataclass(frozen=True)
 class SRAM(_Memory):
-    """Asynchronous SRAM chip: ``part`` of ``gateware/memory/sram/parts.py``, on the platform's ``resource``. Beats of four bytes, two of
-    its words, suit the cores' small engines."""
+    """Asynchronous SRAM chip: ``part`` of ``gateware/memory/sram/parts.py``, on the platform's
+    ``resource``. Beats of four bytes, two of its words, suit the cores' small engines."""
+
     part: str
     resource: str = "sram"
     beat_bytes: int = 4
@@ -112,17 +139,22 @@ class SRAM(_Memory):
     def size(self):
         """Bytes."""
         from ..gateware.memory.sram.parts import find_sram
+
         return find_sram(self.part).size
 
     def backing(self, *, clocking, family, size):
-        """The component of docs/how/contracts.md, section 2; ``size`` is the chip's, whatever is asked for."""
+        """The component of docs/how/contracts.md, section 2; ``size`` is the chip's, whatever is
+        asked for."""
         from ..gateware.memory.sram.controller import SRAMController
+
         return SRAMController(part=self.part, clock_hz=clocking.hz, beat_bytes=self.beat_bytes)
 
 
 @dataclass(frozen=True)
 class SPRAM(_Memory):
-    """The single-port RAM of an UP5K: four blocks of 32 KiB, less those that a core's preset takes."""
+    """The single-port RAM of an UP5K: four blocks of 32 KiB, less those that a core's preset
+    takes."""
+
     size: int = 131072
     beat_bytes: int = 4
     kind: str = "SPRAM"
@@ -139,19 +171,22 @@ class SPRAM(_Memory):
         return (self.beat_bytes, 2)
 
     def beat(self, size):
-        """Bytes of a beat of ``size`` bytes of it: an odd number of blocks gives beats of one block's width."""
+        """Bytes of a beat of ``size`` bytes of it: an odd number of blocks gives beats of one
+        block's width."""
         return 2 if size % 65536 else self.beat_bytes
 
     def backing(self, *, clocking, family, size):
         """The component of docs/how/contracts.md, section 2."""
         from ..gateware.memory.spram import SPRAMMemory
+
         return SPRAMMemory(family=family, size=size, beat_bytes=self.beat(size))
 
 
 @dataclass(frozen=True)
 class BlockRAM(_Memory):
-    """Main memory in block RAM, for boards without any other. ``beside``: core -> bytes of it beside that core, where its own buffers and
-    all of main memory are more than there is."""
+    """Main memory in block RAM, for boards without any other. ``beside``: core -> bytes of it
+    beside that core, where its own buffers and all of main memory are more than there is."""
+
     size: int
     beat_bytes: int = 4
     kind: str = "block RAM"
@@ -164,6 +199,7 @@ class BlockRAM(_Memory):
     def backing(self, *, clocking, family, size):
         """The component of docs/how/contracts.md, section 2."""
         from ..gateware.memory.blockram import BlockRAMMemory
+
         return BlockRAMMemory(size=size, beat_bytes=self.beat_bytes)
 
 
@@ -183,15 +219,19 @@ class Board:
     memory : SDRAM, SRAM, SPRAM or BlockRAM
     link : UARTLink or USBPort, the link that is built where none is asked for
     usb : USBPort or None, where USB wires come to the FPGA
-    bridges : tuple of Bridge, the board's own USB serial bridge (of several revisions), by which a host finds it
+    bridges : tuple of Bridge, the board's own USB serial bridge (of several revisions),
+        by which a host finds it
     programmers : tuple of str, programs that can load it, the first one preferred
-    busy_led, fault_led : (resource, number), or with the name of a part of it, as of a three-coloured LED; ``None``: the board
-        has no LED for it
+    busy_led, fault_led : (resource, number), or with the name of a part of it,
+        as of a three-coloured LED; ``None``: the board has no LED for it
     clock_pad : bool, iCE40: the oscillator's pin is that of the PLL
-    held_high : tuple of (resource, number), or with the name of a part of it: pins that must stand high
+    held_high : tuple of (resource, number), or with the name of a part of it:
+        pins that must stand high
     notes : tuple of str, what a user must know
-    no_room : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has, as ``"37 of 32 block RAMs"``
+    no_room : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
+        as ``"37 of 32 block RAMs"``
     """
+
     name: str
     title: str
     fpga: str
@@ -237,16 +277,25 @@ class Board:
             raise ValueError(f"Link must be one of {', '.join(LINKS)}, not {link!r}")
         if link not in self.links:
             from . import BoardError
+
             why = "no USB wires come to its FPGA" if link == "usb" else "it has no serial line"
-            raise BoardError(f"{self.name} cannot be built with link {link}: {why}; there is {', '.join(self.links)}")
+            raise BoardError(
+                f"{self.name} cannot be built with link {link}: {why}; there is "
+                f"{', '.join(self.links)}"
+            )
         return self.usb if link == "usb" else self.link
 
     def presets(self, room):
-        """Names of the presets of a core for this board, the default one first; those that were found too large (``no_room``) come last."""
-        return sorted(room.params.SPACE.presets_for(self.fpga, self.memory.beats), key=lambda preset: (room.name, preset) in self.no_room)
+        """Names of the presets of a core for this board, the default one first; those that were
+        found too large (``no_room``) come last."""
+        return sorted(
+            room.params.SPACE.presets_for(self.fpga, self.memory.beats),
+            key=lambda preset: (room.name, preset) in self.no_room,
+        )
 
     def preset_for(self, room):
-        """Name of the preset that is built where none is asked for: the first that is not too large, if there is any.
+        """Name of the preset that is built where none is asked for: the first that is not too
+        large, if there is any.
 
         Raises
         ------
@@ -254,6 +303,7 @@ class Board:
             No preset fits.
         """
         from ..gateware.isa.parameters import ParameterError
+
         preset = next(iter(self.presets(room)), None)
         if preset is None:
             raise ParameterError(f"{room.name} has no preset that fits {self.name} ({self.fpga})")
@@ -272,38 +322,57 @@ class Board:
         return asked or self.clock_mhz
 
     def makes_beside_main(self, ratio):
-        """Whether the PLL makes a clock of ``ratio`` times the main clock beside it: an ECP5's any, an iCE40's its double."""
+        """Whether the PLL makes a clock of ``ratio`` times the main clock beside it: an ECP5's any,
+        an iCE40's its double."""
         return self.family == "ecp5" or ratio == 2
 
     def _check_baud(self, port, clock_hz):
         if port.kind == "uart" and clock_hz < 4 * port.baud:
             from . import BoardError
-            raise BoardError(f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: its serial line of {port.baud:,} baud needs "
-                             f"{port.baud / 250_000:g} MHz at least")
 
-    def make_soc(self, *, room=None, preset=None, params=None, clock_hz=None, family="own", size=None, link=None):
+            raise BoardError(
+                f"{self.name} cannot be built with a main clock of {clock_hz / 1e6:g} MHz: its "
+                f"serial line of {port.baud:,} baud needs "
+                f"{port.baud / 250_000:g} MHz at least"
+            )
+
+    def make_soc(
+        self,
+        *,
+        room=None,
+        preset=None,
+        params=None,
+        clock_hz=None,
+        family="own",
+        size=None,
+        link=None,
+    ):
         """The SoC of this board, without its pins.
 
         Parameters
         ----------
         room, preset, params
-            As of :class:`~quintet.gateware.soc.SoC`; without ``preset`` the first one that fits the board's FPGA.
+            As of :class:`~quintet.gateware.soc.SoC`; without ``preset`` the first one that fits the
+            board's FPGA.
         clock_hz : int, optional
-            Main clock that is asked for; else the default one. The SoC is told what the PLL really makes of it.
+            Main clock that is asked for; else the default one. The SoC is told what the PLL really
+            makes of it.
         family : str or None
             ``"own"``: the board's primitives; ``None``: their twins, for simulation.
         size : int, optional
             Bytes of main memory, where a simulation wants less than there is.
         link : str, optional
-            ``"uart"``: our protocol; ``"uartbone"``: LiteX's, on the same wires; ``"usb"``: ours over USB. The board's
-            default one unless given.
+            ``"uart"``: our protocol; ``"uartbone"``: LiteX's, on the same wires; ``"usb"``: ours
+            over USB. The board's default one unless given.
 
         Raises
         ------
         BoardError
-            The board has not got that link, or its memory or its serial line cannot have that clock.
+            The board has not got that link, or its memory or its serial line cannot have that
+            clock.
         ParameterError
-            No preset fits, a parameter is wrong, or the core cannot have these sizes beside this board's memory, or its primitives in its FPGA.
+            No preset fits, a parameter is wrong, or the core cannot have these sizes beside this
+            board's memory, or its primitives in its FPGA.
         PLLError
             The PLL cannot make that clock within 1 %.
         """
@@ -314,6 +383,7 @@ class Board:
         from ..gateware.shell.domains import requested_domain
         from ..gateware.soc import SoC
         from .clocking import clocking
+
         resolved, domain = {}, None
         if room is not None:
             space = room.params.SPACE
@@ -321,15 +391,22 @@ class Board:
             resolved = space.resolve(preset, params)
             lacks = sorted(LACKS.get(self.fpga, set()) & set(space.presets[preset].needs))
             if lacks and family == "own" and not params:
-                raise ParameterError(f"{room.name} {preset} cannot be built for {self.name}: it needs {' and '.join(lacks)}, "
-                                     f"which its {self.fpga} does not have")
+                raise ParameterError(
+                    f"{room.name} {preset} cannot be built for {self.name}: it needs "
+                    f"{' and '.join(lacks)}, "
+                    f"which its {self.fpga} does not have"
+                )
         asked_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
         family = self.family if family == "own" else family
         size = size or self.memory.usable(room, resolved)
         beside = None
         if room is not None:
             domain = requested_domain(room.core.variant(resolved, self.memory.beat(size)), resolved)
-            beside = domain.ratio if domain is not None and self.makes_beside_main(domain.ratio) else None
+            beside = (
+                domain.ratio
+                if domain is not None and self.makes_beside_main(domain.ratio)
+                else None
+            )
         self._check_baud(port, asked_hz)
         try:
             clocks = clocking(self, asked_hz, beside, link)
@@ -338,17 +415,33 @@ class Board:
             raise
         except ValueError as error:
             from . import BoardError
-            raise BoardError(f"{self.name} cannot be built with a main clock of {asked_hz / 1e6:g} MHz: {error}") from None
+
+            raise BoardError(
+                f"{self.name} cannot be built with a main clock of {asked_hz / 1e6:g} MHz: {error}"
+            ) from None
         self._check_baud(port, clocks.hz)
         try:
-            return SoC(board_name=self.name, clock_hz=clocks.hz, memory=memory, room=room, preset=preset, params=params,
-                       family=family, link=port.info | {"kind": link}, uartbone=link == "uartbone",
-                       pipelined=self.family == "ecp5", shared_clock=domain is not None and beside is None,
-                       domain_hz=None if beside is None else round(clocks.settings.further_hz), clocking=clocks)
+            return SoC(
+                board_name=self.name,
+                clock_hz=clocks.hz,
+                memory=memory,
+                room=room,
+                preset=preset,
+                params=params,
+                family=family,
+                link=port.info | {"kind": link},
+                uartbone=link == "uartbone",
+                pipelined=self.family == "ecp5",
+                shared_clock=domain is not None and beside is None,
+                domain_hz=None if beside is None else round(clocks.settings.further_hz),
+                clocking=clocks,
+            )
         except ParameterError:
             raise
         except ValueError as error:
             # Sizes that the core has, and not with this board's memory.
             if room is None:
                 raise
-            raise ParameterError(f"{room.name} {preset} cannot be built for {self.name}: {error}") from None
+            raise ParameterError(
+                f"{room.name} {preset} cannot be built for {self.name}: {error}"
+            ) from None

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clocks of a board: what its PLL makes of a frequency that is asked for, and the phase of an SDRAM's clock (docs/how/memory.md)."""
+"""Clocks of a board: what its PLL makes of a frequency that is asked for, and the phase of an
+SDRAM's clock (docs/how/memory.md)."""
+
 from dataclasses import dataclass
 
 from ..gateware.memory.sdram.parts import find_part
@@ -23,6 +25,7 @@ class Clocking:
     settings : PLLSettings
     sdram : SDRAMClock or None
     """
+
     asked_hz: int
     further_hz: int
     settings: PLLSettings
@@ -44,8 +47,11 @@ def _beside(board, asked_hz, ratio, link):
     if link == "usb" and board.family == "ice40" and board.oscillator_hz != USB_HZ:
         # The one PLL gives both: what it makes beside the main clock is its double.
         if 2 * asked_hz != USB_HZ:
-            raise PLLError(f"with link usb the main clock of {board.name} is {USB_HZ / 2e6:g} MHz, since its one PLL gives "
-                           f"{USB_HZ / 1e6:g} MHz too; not {asked_hz / 1e6:g}")
+            raise PLLError(
+                f"with link usb the main clock of {board.name} is {USB_HZ / 2e6:g} MHz, since "
+                f"its one PLL gives "
+                f"{USB_HZ / 1e6:g} MHz too; not {asked_hz / 1e6:g}"
+            )
         return USB_HZ
     return None if ratio is None else round(asked_hz * ratio)
 
@@ -54,7 +60,8 @@ def _sdram(board, settings):
     if board.family == "ecp5":
         shifts = [(degrees, (late, late)) for degrees, late in settings.phases()]
     else:
-        # No output of another phase: the clock is inverted. Its high time is 40 to 50 per cent of the period (iCE40 LP/HX data sheet, tDT).
+        # No output of another phase: the clock is inverted. Its high time is 40 to 50 per cent of
+        # the period (iCE40 LP/HX data sheet, tDT).
         period = 1e9 / settings.output_hz
         shifts = [(180, (0.4 * period, 0.5 * period))]
     return choose_phase(board.memory.part, settings.output_hz, PADS[board.family], shifts)
@@ -66,10 +73,12 @@ def sdram_clock(board, asked_hz, ratio=None, link=None):
     Raises
     ------
     ValueError
-        There is none; the message names the nearest main clocks, in whole MHz, for which there is one.
+        There is none; the message names the nearest main clocks, in whole MHz, for which there is
+        one.
     PLLError
         The PLL cannot make this main clock.
     """
+
     def attempt(hz):
         return _sdram(board, _settings(board, hz, _beside(board, hz, ratio, link)))
 

@@ -1,29 +1,59 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OrangeCrab r0.2: ECP5 of the fastest grade. Its DDR3 is not used: main memory is block RAM."""
+
 from .board import BlockRAM, Board, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
-# PROGRAMN: r0.2 has no resistor at it, and some boards load their bitstream again and again, since the pads of unused pins pull down
-# (by the board's author, https://github.com/orangecrab-fpga/orangecrab-hardware/issues/32).
+# PROGRAMN: r0.2 has no resistor at it, and some boards load their bitstream again and again, since
+# the pads of unused pins pull down (by the board's author,
+# https://github.com/orangecrab-fpga/orangecrab-hardware/issues/32).
 _HELD_HIGH = (("program", 0),)
 
 
 def _board(size, fpga, memory, no_room):
     return Board(
-        name=f"orangecrab-{size.lower()}", title=f"OrangeCrab r0.2 {size}", fpga=fpga, no_room=no_room, part=f"LFE5U-{size}-8MG285C",
-        platform=f"quintet.boards.platforms.orangecrab:OrangeCrab{size}Platform", oscillator="clk",
-        oscillator_hz=48_000_000, clock_mhz=72, memory=BlockRAM(size=memory, beat_bytes=4), link=UARTLink(baud=3_000_000),
+        name=f"orangecrab-{size.lower()}",
+        title=f"OrangeCrab r0.2 {size}",
+        fpga=fpga,
+        no_room=no_room,
+        part=f"LFE5U-{size}-8MG285C",
+        platform=f"quintet.boards.platforms.orangecrab:OrangeCrab{size}Platform",
+        oscillator="clk",
+        oscillator_hz=48_000_000,
+        clock_mhz=72,
+        memory=BlockRAM(size=memory, beat_bytes=4),
+        link=UARTLink(baud=3_000_000),
         usb=USBPort(),
-        programmers=("dfu-util", "openFPGALoader"), busy_led=("rgb_led", 0, "g"), fault_led=("rgb_led", 0, "r"),
+        programmers=("dfu-util", "openFPGALoader"),
+        busy_led=("rgb_led", 0, "g"),
+        fault_led=("rgb_led", 0, "r"),
         held_high=_HELD_HIGH,
-        notes=("main memory is block RAM: the DDR3 needs a controller that quintet does not have",
-               "the serial line is on pins 0 (in) and 1 (out) of the header, 3.3 V",
-               "link usb is on the board's own USB port"))
+        notes=(
+            "main memory is block RAM: the DDR3 needs a controller that quintet does not have",
+            "the serial line is on pins 0 (in) and 1 (out) of the header, 3.3 V",
+            "link usb is on the board's own USB port",
+        ),
+    )
 
 
 BOARDS = (
-    _board("25F", "25f", 1 << 15, {("imagine", "25f"): "70 of 56 block RAMs", ("opu", "25f"): "70 of 56 block RAMs"}),
-    # Of 85f-tall the array and main memory alone; of PIM's what it takes beside SDRAM, and main memory.
-    _board("85F", "85f", 1 << 16, {
-        ("imagine", "85f"): "230 of 208 block RAMs", ("imagine", "85f-tall"): "224 of 208 block RAMs", ("pim", "85f"): "221 of 208 block RAMs"}))
+    _board(
+        "25F",
+        "25f",
+        1 << 15,
+        {("imagine", "25f"): "70 of 56 block RAMs", ("opu", "25f"): "70 of 56 block RAMs"},
+    ),
+    # Of 85f-tall the array and main memory alone; of PIM's what it takes beside SDRAM, and main
+    # memory.
+    _board(
+        "85F",
+        "85f",
+        1 << 16,
+        {
+            ("imagine", "85f"): "230 of 208 block RAMs",
+            ("imagine", "85f-tall"): "224 of 208 block RAMs",
+            ("pim", "85f"): "221 of 208 block RAMs",
+        },
+    ),
+)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The table in docs/boards.md: ``python -m quintet.boards.table`` writes it."""
+
 from pathlib import Path
 
 from . import board_names, open_board
@@ -15,19 +16,29 @@ def _size(number):
 
 
 def _links(board):
-    names = {"uart": lambda: f"UART, {board.link.baud / 1e6:g} Mbaud", "usb": lambda: "USB, 12 Mbit/s"}
+    names = {
+        "uart": lambda: f"UART, {board.link.baud / 1e6:g} Mbaud",
+        "usb": lambda: "USB, 12 Mbit/s",
+    }
     return "; ".join(names[link]() for link in board.links if link in names)
 
 
 def rows():
     """Lines of the table."""
-    yield "| name | board | FPGA | presets | oscillator | main clock | main memory | links | programmers |"
+    yield (
+        "| name | board | FPGA | presets | oscillator | main clock | main memory | links | "
+        "programmers |"
+    )
     yield "|---|---|---|---|---|---|---|---|---|"
     for board in map(open_board, board_names()):
         part = getattr(board.memory, "part", None)
-        yield (f"| `{board.name}` | {board.title} | {board.part} | `{board.fpga}` | {board.oscillator_hz / 1e6:g} MHz "
-               f"| {board.clock_mhz:g} MHz | {_size(board.memory.size)} {board.memory.kind}{f' ({part})' if part else ''} "
-               f"| {_links(board)} | {', '.join(board.programmers)} |")
+        yield (
+            f"| `{board.name}` | {board.title} | {board.part} | `{board.fpga}` | "
+            f"{board.oscillator_hz / 1e6:g} MHz "
+            f"| {board.clock_mhz:g} MHz | {_size(board.memory.size)} "
+            f"{board.memory.kind}{f' ({part})' if part else ''} "
+            f"| {_links(board)} | {', '.join(board.programmers)} |"
+        )
 
 
 def page(text):

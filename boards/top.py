@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What stands around the SoC on a physical board: PLL, reset, UART or USB, LEDs, memory pins."""
+
 from amaranth import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal
 from amaranth.lib import io, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
@@ -31,12 +32,17 @@ class SerialLink(wiring.Component):
     rx_line : In, tx_line : Out, pins of the board (``rx_line`` towards the FPGA)
     rx : Out, tx : In, byte streams, facing the SoC's of the same name
     """
+
     def __init__(self, *, clock_hz, baud):
         self._rate = {"clock_hz": clock_hz, "baud": baud}
-        super().__init__({
-            "rx_line": In(1, init=1), "tx_line": Out(1, init=1),
-            "rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8)),
-        })
+        super().__init__(
+            {
+                "rx_line": In(1, init=1),
+                "tx_line": Out(1, init=1),
+                "rx": Out(stream.Signature(8)),
+                "tx": In(stream.Signature(8)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -49,10 +55,13 @@ class SerialLink(wiring.Component):
 
 
 class MainClock(Elaboratable):
-    """Drives ``domain``: the PLL's clock; reset until it is locked and ``settle`` cycles have passed, and on request.
+    """Drives ``domain``: the PLL's clock; reset until it is locked and ``settle`` cycles have
+    passed, and on request.
 
-    ``settle`` covers the first microseconds after configuration, in which an iCE40's block RAM cannot be read.
+    ``settle`` covers the first microseconds after configuration, in which an iCE40's block RAM
+    cannot be read.
     """
+
     def __init__(self, *, pll, input, settle=SETTLE):
         self.pll, self.input, self.settle = pll, input, settle
         self.request = Signal()
@@ -64,7 +73,12 @@ class MainClock(Elaboratable):
         # A clock without reset, for what makes the reset.
         m.domains.boot = boot = ClockDomain("boot", reset_less=True, local=True)
         main = Signal(name="main_clock")
-        m.d.comb += [self.pll.input.eq(self.input), main.eq(self.pll.output), boot.clk.eq(main), self.domain.clk.eq(main)]
+        m.d.comb += [
+            self.pll.input.eq(self.input),
+            main.eq(self.pll.output),
+            boot.clk.eq(main),
+            self.domain.clk.eq(main),
+        ]
         locked = Signal()
         m.submodules.locked = FFSynchronizer(self.pll.locked, locked, o_domain="boot")
         count = Signal(range(self.settle))
@@ -77,12 +91,15 @@ class MainClock(Elaboratable):
 
 
 def reset_cycles(unlocked):
-    """Cycles from power-up to the end of the reset of a :class:`MainClock` whose PLL has been ``unlocked`` for so many cycles: two more until that is seen."""
+    """Cycles from power-up to the end of the reset of a :class:`MainClock` whose PLL has been
+    ``unlocked`` for so many cycles: two more until that is seen."""
     return unlocked + SETTLE + 2
 
 
 class HeldPins(Elaboratable):
-    """Outputs that stand high, whatever a board's registry takes for their active level: ``pins`` as of :class:`~.board.Board`."""
+    """Outputs that stand high, whatever a board's registry takes for their active level: ``pins``
+    as of :class:`~.board.Board`."""
+
     def __init__(self, *, pins):
         self._pins = pins
 
@@ -98,14 +115,24 @@ class HeldPins(Elaboratable):
 
 class BoardTop(Elaboratable):
     """Top of the bitstream: ``soc`` (a SoC of :meth:`Board.make_soc`) on ``board``'s pins."""
+
     def __init__(self, *, board, soc):
         self.board, self.soc, self.clocking = board, soc, soc.clocking
         self._usb = soc.link.get("kind") == "usb"
 
     def _pll(self, pad=None):
-        clocks, shifted = self.clocking, self.clocking.sdram is not None and self.board.family == "ecp5"
-        return PLL(family=self.board.family, input_hz=self.board.oscillator_hz, wanted_hz=clocks.asked_hz,
-                   phase=clocks.sdram.degrees if shifted else None, further_hz=clocks.further_hz, pad=pad)
+        clocks, shifted = (
+            self.clocking,
+            self.clocking.sdram is not None and self.board.family == "ecp5",
+        )
+        return PLL(
+            family=self.board.family,
+            input_hz=self.board.oscillator_hz,
+            wanted_hz=clocks.asked_hz,
+            phase=clocks.sdram.degrees if shifted else None,
+            further_hz=clocks.further_hz,
+            pad=pad,
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -121,7 +148,8 @@ class BoardTop(Elaboratable):
         m.domains.sync = main.domain
         m.d.comb += main.request.eq(soc.reset_request)
         if soc.domain is not None:
-            # The core's own reset is all that there is in it (place_engine): two would meet in a LUT before each flip-flop.
+            # The core's own reset is all that there is in it (place_engine): two would meet in a
+            # LUT before each flip-flop.
             m.domains += (further := ClockDomain(soc.domain.name, reset_less=True))
             m.d.comb += further.clk.eq(pll.further)
 
@@ -135,7 +163,11 @@ class BoardTop(Elaboratable):
         if board.memory.kind == "SDRAM":
             self._sdram(m, platform, pll)
         elif board.memory.kind == "SRAM":
-            phy = m.submodules.phy = SRAMPhy(part=board.memory.part, ports=platform.request(board.memory.resource, dir="-"), family=board.family)
+            phy = m.submodules.phy = SRAMPhy(
+                part=board.memory.part,
+                ports=platform.request(board.memory.resource, dir="-"),
+                family=board.family,
+            )
             wiring.connect(m, soc.memory_pins, phy.controller)
         return m
 
@@ -150,16 +182,20 @@ class BoardTop(Elaboratable):
         m.d.comb += [link.rx_line.eq(rx_pin.i), tx_pin.o.eq(link.tx_line)]
 
     def _usb_link(self, m, pll, clock):
-        """Where the oscillator gives 48 MHz it is taken as it is; else an iCE40's PLL makes it beside the main clock, and an ECP5
-        has a second PLL."""
+        """Where the oscillator gives 48 MHz it is taken as it is; else an iCE40's PLL makes it
+        beside the main clock, and an ECP5 has a second PLL."""
         board = self.board
         if board.oscillator_hz == USB_HZ:
             fast, locked = clock, Const(1)
         elif board.family == "ice40":
             fast, locked = pll.further, pll.locked
         else:
-            m.submodules.usb_pll = second = PLL(family=board.family, input_hz=board.oscillator_hz, wanted_hz=USB_HZ,
-                                                tolerance=USB_TOLERANCE)
+            m.submodules.usb_pll = second = PLL(
+                family=board.family,
+                input_hz=board.oscillator_hz,
+                wanted_hz=USB_HZ,
+                tolerance=USB_TOLERANCE,
+            )
             m.d.comb += second.input.eq(clock)
             fast, locked = second.output, second.locked
         clocks = m.submodules.usb_clocks = USBClocks(input=fast, locked=locked)
@@ -178,12 +214,16 @@ class BoardTop(Elaboratable):
             if (resource, number) not in requested:
                 requested[resource, number] = platform.request(resource, number, dir="-")
             port = requested[resource, number]
-            m.submodules[f"{name}_led"] = buffer = io.Buffer("o", getattr(port, *part) if part else port)
+            m.submodules[f"{name}_led"] = buffer = io.Buffer(
+                "o", getattr(port, *part) if part else port
+            )
             m.d.comb += buffer.o.eq(lit | self.soc.led)
 
     def _sdram(self, m, platform, pll):
         ports = platform.request(self.board.memory.resource, dir="-")
-        phy = m.submodules.phy = SDRAMPhy(part=self.board.memory.part, ports=ports, family=self.board.family)
+        phy = m.submodules.phy = SDRAMPhy(
+            part=self.board.memory.part, ports=ports, family=self.board.family
+        )
         wiring.connect(m, self.soc.memory_pins, phy.controller)
         if self.board.family == "ice40":
             # No output of the PLL has another phase: it rises in the middle of the cycle.

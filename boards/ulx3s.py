@@ -1,26 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Radiona ULX3S: ECP5 with 32 MiB of 16-bit SDR SDRAM and an FT231X."""
+
 from .board import SDRAM, Board, Bridge, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
-# The smallest and slowest chip that ULX3S boards were made with; the others work with its numbers too.
+# The smallest and slowest chip that ULX3S boards were made with; the others work with its numbers
+# too.
 _SDRAM = SDRAM(part="W9825G6")
 
-# While GPIO0 of the ESP32 is low for some seconds, its firmware takes the board over by JTAG (by the board's author, https://github.com/olofk/edalize/issues/58; LiteX
-# holds it high too). The other pin is PROGRAMN, low of which loads the FPGA anew, and the pads of unused pins pull down (doc/constraints/ulx3s_v20.lpf of
-# emard/ulx3s pulls it up). "shutdown" of that file stays unused: it is pulled down there.
+# While GPIO0 of the ESP32 is low for some seconds, its firmware takes the board over by JTAG (by
+# the board's author, https://github.com/olofk/edalize/issues/58; LiteX holds it high too). The
+# other pin is PROGRAMN, low of which loads the FPGA anew, and the pads of unused pins pull down
+# (doc/constraints/ulx3s_v20.lpf of emard/ulx3s pulls it up). "shutdown" of that file stays unused:
+# it is pulled down there.
 _HELD_HIGH = (("esp32", 0, "gpio0"), ("program", 0))
 
 
 def _board(size, fpga):
     return Board(
-        name=f"ulx3s-{size.lower()}", title=f"Radiona ULX3S {size}", fpga=fpga, part=f"LFE5U-{size}-6BG381C",
-        platform=f"amaranth_boards.ulx3s:ULX3S_{size}_Platform", oscillator="clk25", oscillator_hz=25_000_000, clock_mhz=80,
-        memory=_SDRAM, link=UARTLink(baud=3_000_000), usb=USBPort(), bridges=(Bridge(0x0403, 0x6015, "FT231X"),),
+        name=f"ulx3s-{size.lower()}",
+        title=f"Radiona ULX3S {size}",
+        fpga=fpga,
+        part=f"LFE5U-{size}-6BG381C",
+        platform=f"amaranth_boards.ulx3s:ULX3S_{size}_Platform",
+        oscillator="clk25",
+        oscillator_hz=25_000_000,
+        clock_mhz=80,
+        memory=_SDRAM,
+        link=UARTLink(baud=3_000_000),
+        usb=USBPort(),
+        bridges=(Bridge(0x0403, 0x6015, "FT231X"),),
         programmers=("openFPGALoader", "fujprog"),
-        busy_led=("led", 0), fault_led=("led", 1), held_high=_HELD_HIGH,
-        notes=("link usb is on the second USB port, US2",))
+        busy_led=("led", 0),
+        fault_led=("led", 1),
+        held_high=_HELD_HIGH,
+        notes=("link usb is on the second USB port, US2",),
+    )
 
 
 #: The 12F is a 25F die: presets of the 25F fit.

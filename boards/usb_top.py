@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What stands around the link's USB device on a physical board: its two clocks and its pads."""
+
 from amaranth import ClockDomain, Elaboratable, Module, Signal
 from amaranth.lib import io
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
@@ -15,12 +16,13 @@ USB_TOLERANCE = 0.002
 
 
 class USBClocks(Elaboratable):
-    """Drives the domains ``usb_io`` (``input``, 48 MHz) and ``usb`` (a quarter of it), reset until ``locked`` and ``settle``
-    cycles of 48 MHz have passed.
+    """Drives the domains ``usb_io`` (``input``, 48 MHz) and ``usb`` (a quarter of it), reset until
+    ``locked`` and ``settle`` cycles of 48 MHz have passed.
 
-    ``usb`` is divided in a flip-flop, so that its edges follow those of ``usb_io`` at the same distance on every start. Both
-    have a reset of their own: a reset of the SoC leaves them alone.
+    ``usb`` is divided in a flip-flop, so that its edges follow those of ``usb_io`` at the same
+    distance on every start. Both have a reset of their own: a reset of the SoC leaves them alone.
     """
+
     def __init__(self, *, input, locked, settle=4096):
         self.input, self.locked, self._settle = input, locked, settle
         self.fast, self.slow = ClockDomain("usb_io"), ClockDomain("usb")
@@ -29,10 +31,15 @@ class USBClocks(Elaboratable):
         m = Module()
         m.domains.usb_boot = boot = ClockDomain("usb_boot", reset_less=True, local=True)
         locked, count, reset = Signal(), Signal(range(self._settle)), Signal(init=1)
-        # A register of its own with a name that synthesis keeps: by it the constraint below finds the net.
+        # A register of its own with a name that synthesis keeps: by it the constraint below finds
+        # the net.
         half, twelve = Signal(name="usb_half"), Signal(name="usb_clock", attrs={"keep": 1})
         m.submodules.locked = FFSynchronizer(self.locked, locked, o_domain="usb_boot")
-        m.d.comb += [boot.clk.eq(self.input), self.fast.clk.eq(self.input), self.slow.clk.eq(twelve)]
+        m.d.comb += [
+            boot.clk.eq(self.input),
+            self.fast.clk.eq(self.input),
+            self.slow.clk.eq(twelve),
+        ]
         m.d.usb_boot += [half.eq(~half), twelve.eq(twelve ^ half)]
         with m.If(~locked):
             m.d.usb_boot += [count.eq(0), reset.eq(1)]
@@ -49,12 +56,14 @@ class USBClocks(Elaboratable):
 
 
 class USBPads(Elaboratable):
-    """The link on the pads of ``port`` (a :class:`~.board.USBPort`), for the board called ``board_name``.
+    """The link on the pads of ``port`` (a :class:`~.board.USBPort`), for the board called
+    ``board_name``.
 
     Attributes
     ----------
     link : USBLink, whose ``rx`` and ``tx`` face the SoC's
     """
+
     def __init__(self, *, board_name, port):
         self._port = port
         self.link = USBLink(identity=identity_of(board_name))

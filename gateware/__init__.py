@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything that becomes gates, and the pure Python that says what it must do: instruction sets, models, assemblers."""
+"""Everything that becomes gates, and the pure Python that says what it must do: instruction sets,
+models, assemblers."""
+
 import time
 
 __all__ = ["LOADED_AT"]
 
-#: Seconds since 1970 before which no module of the gateware was read: what stands in a file that is younger may not be what runs.
+#: Seconds since 1970 before which no module of the gateware was read: what stands in a file that is
+#: younger may not be what runs.
 LOADED_AT = time.time()

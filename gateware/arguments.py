@@ -1,7 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of the constructor arguments that engines, units and memories share, each with its one message. Pure Python."""
+"""Checks of the constructor arguments that engines, units and memories share, each with its one
+message. Pure Python."""
 
-__all__ = ["FAMILIES", "check_beat_bytes", "check_family", "check_kind", "check_memory_size", "is_integer"]
+__all__ = [
+    "FAMILIES",
+    "check_beat_bytes",
+    "check_family",
+    "check_kind",
+    "check_memory_size",
+    "is_integer",
+]
 
 #: FPGA families whose primitives there are; ``None`` asks for the behavioural twins.
 FAMILIES = (None, "ecp5", "ice40")
@@ -24,14 +32,15 @@ def _or(values):
 
 
 def check_kind(kind, kinds=("dsp", "lut")):
-    """Refuse, with a ``ValueError``, a kind of multiplier that is none of ``kinds``: by default one DSP a product (SB_MAC16: for one of 16 bits or
-    two of 8), or logic."""
+    """Refuse, with a ``ValueError``, a kind of multiplier that is none of ``kinds``: by default one
+    DSP a product (SB_MAC16: for one of 16 bits or two of 8), or logic."""
     if kind not in kinds:
         raise ValueError(f"Kind of multiplier must be {_or(kinds)}, not {kind!r}")
 
 
 def check_beat_bytes(beat_bytes, sizes=(1, 2, 4, 8)):
-    """Refuse, with a ``ValueError``, a beat of the memory that is none of ``sizes`` (``None``: any)."""
+    """Refuse, with a ``ValueError``, a beat of the memory that is none of ``sizes`` (``None``:
+    any)."""
     if sizes is None:
         if not is_integer(beat_bytes) or beat_bytes < 1:
             raise ValueError(f"Beat size must be a positive number of bytes, not {beat_bytes!r}")
@@ -40,6 +49,9 @@ def check_beat_bytes(beat_bytes, sizes=(1, 2, 4, 8)):
 
 
 def check_memory_size(memory_size):
-    """Refuse, with a ``ValueError``, a main memory that is no whole number of window steps (64 bytes), or past the addresses."""
+    """Refuse, with a ``ValueError``, a main memory that is no whole number of window steps (64
+    bytes), or past the addresses."""
     if not is_integer(memory_size) or not 64 <= memory_size <= 1 << 32 or memory_size % 64:
-        raise ValueError(f"Memory size must be a positive multiple of 64 up to 2^32, not {memory_size!r}")
+        raise ValueError(
+            f"Memory size must be a positive multiple of 64 up to 2^32, not {memory_size!r}"
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Contents of the info ROM, from which a host learns what it talks to (docs/how/contracts.md, section 4). Pure Python."""
+"""Contents of the info ROM, from which a host learns what it talks to (docs/how/contracts.md,
+section 4). Pure Python."""
+
 import json
 import struct
 import zlib
@@ -7,8 +9,19 @@ from dataclasses import dataclass
 
 from .link.protocol import VERSION as PROTOCOL_VERSION
 
-__all__ = ["CONTROL_BASE", "CONTROL_SIZE", "INFO_BASE", "MEMORY_BASE", "PROTOCOL_VERSION", "SOC_BASE", "Info", "InfoError",
-           "info_rom", "parse_header", "parse_info"]
+__all__ = [
+    "CONTROL_BASE",
+    "CONTROL_SIZE",
+    "INFO_BASE",
+    "MEMORY_BASE",
+    "PROTOCOL_VERSION",
+    "SOC_BASE",
+    "Info",
+    "InfoError",
+    "info_rom",
+    "parse_header",
+    "parse_info",
+]
 
 MEMORY_BASE = 0x0000_0000
 CONTROL_BASE = 0x8000_0000
@@ -26,6 +39,7 @@ class InfoError(ValueError):
 @dataclass(frozen=True)
 class Info:
     """The header's fields; ``tag`` is ``None`` without a core."""
+
     protocol: int
     tag: str | None
     params_hash: int
@@ -61,9 +75,22 @@ def info_rom(*, text, tag, params_hash, memory_size, clock_hz, board):
         raise ValueError(f"Board name must be 1 to 16 ASCII characters, not {board!r}")
     packed = zlib.compress(json.dumps(text, sort_keys=True, separators=(",", ":")).encode(), 9)
     header = struct.pack(
-        "<4sHH4s9I16s", MAGIC, PROTOCOL_VERSION, HEADER_WORDS, (tag or "\0\0\0\0").encode(), params_hash,
-        MEMORY_BASE, memory_size, CONTROL_BASE if tag else 0, CONTROL_SIZE if tag else 0, SOC_BASE,
-        INFO_BASE + 4 * HEADER_WORDS, len(packed), clock_hz, board.encode())
+        "<4sHH4s9I16s",
+        MAGIC,
+        PROTOCOL_VERSION,
+        HEADER_WORDS,
+        (tag or "\0\0\0\0").encode(),
+        params_hash,
+        MEMORY_BASE,
+        memory_size,
+        CONTROL_BASE if tag else 0,
+        CONTROL_SIZE if tag else 0,
+        SOC_BASE,
+        INFO_BASE + 4 * HEADER_WORDS,
+        len(packed),
+        clock_hz,
+        board.encode(),
+    )
     return header + packed + bytes(-len(packed) % 4)
 
 
@@ -80,10 +107,31 @@ def parse_header(data):
     magic, protocol, words, tag, *numbers, board = struct.unpack_from("<4sHH4s9I16s", data)
     if magic != MAGIC or words < HEADER_WORDS:
         raise InfoError("this is not the info header of a quintet board")
-    hash_, memory_base, memory_size, control_base, control_size, soc_base, address, length, clock = numbers
-    return Info(protocol, tag.decode("ascii", "replace") if any(tag) else None, hash_, memory_base, memory_size,
-                control_base, control_size, soc_base, address, length, clock,
-                board.rstrip(b"\0").decode("ascii", "replace"))
+    (
+        hash_,
+        memory_base,
+        memory_size,
+        control_base,
+        control_size,
+        soc_base,
+        address,
+        length,
+        clock,
+    ) = numbers
+    return Info(
+        protocol,
+        tag.decode("ascii", "replace") if any(tag) else None,
+        hash_,
+        memory_base,
+        memory_size,
+        control_base,
+        control_size,
+        soc_base,
+        address,
+        length,
+        clock,
+        board.rstrip(b"\0").decode("ascii", "replace"),
+    )
 
 
 def parse_info(packed):

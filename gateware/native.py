@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Native FPGA tools of the PATH, and the oldest releases that read what we write."""
+
 import re
 import shutil
 import subprocess
@@ -13,9 +14,17 @@ OLDEST = {"yosys": (0, 40), "nextpnr-ecp5": (0, 7), "nextpnr-ice40": (0, 7)}
 
 @cache
 def native_version(path):
-    """Version of the program at ``path`` as (major, minor); (0, 0) where it does not say or does not run."""
+    """Version of the program at ``path`` as (major, minor); (0, 0) where it does not say or does
+    not run."""
     try:
-        done = subprocess.run([path, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=120)
+        done = subprocess.run(
+            [path, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return 0, 0
     found = re.search(r"(\d+)\.(\d+)", done.stdout + done.stderr)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The generator: link, bus, memory and core from one configuration (docs/how/contracts.md, section 4)."""
+"""The generator: link, bus, memory and core from one configuration (docs/how/contracts.md, section
+4)."""
+
 from importlib import metadata
 
 from amaranth import Module
@@ -39,8 +41,9 @@ class SoC(wiring.Component):
     clock_hz : int
         Main clock, as the PLL makes it.
     memory : wiring.Component
-        A backing (section 2): ``port``, ``beat_bytes``, ``size``, and ``pins`` where it has any. Where its attribute
-        ``masks`` is false (a chip without byte masks), ``PartialWrites`` stands in front of it.
+        A backing (section 2): ``port``, ``beat_bytes``, ``size``, and ``pins`` where it has any.
+        Where its attribute ``masks`` is false (a chip without byte masks), ``PartialWrites`` stands
+        in front of it.
     room : Room or None
         The ISA; ``None``: no core.
     preset : str or None
@@ -54,8 +57,8 @@ class SoC(wiring.Component):
     uartbone : bool
         The link speaks LiteX's UARTBone instead of our protocol.
     pipelined : bool
-        Registers for clocks above some 60 MHz: in the link, and between the core and the memory (requests, data and answers each
-        take a cycle more).
+        Registers for clocks above some 60 MHz: in the link, and between the core and the memory
+        (requests, data and answers each take a cycle more).
     shared_clock : bool
         The board has one clock: a clock domain that the core asks for is the main clock's.
     domain_hz : int
@@ -63,7 +66,8 @@ class SoC(wiring.Component):
     clocking : object
         What the design around knows of its clocks; it is kept and not looked at.
     watchdog : int
-        Cycles after which an unanswered bus cycle ends with ``err``; more where the core may take longer.
+        Cycles after which an unanswered bus cycle ends with ``err``; more where the core may take
+        longer.
 
     Members
     -------
@@ -83,9 +87,30 @@ class SoC(wiring.Component):
     memory_info : dict, what it says of main memory: ``size``, ``beat_bytes``, ``kind``
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
-    def __init__(self, *, board_name, clock_hz, memory, room=None, preset=None, params=None, family=None, link=None,
-                 uartbone=False, pipelined=False, shared_clock=False, domain_hz=None, clocking=None, watchdog=2048):
-        if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or not 0 < clock_hz < 1 << 32:
+
+    def __init__(
+        self,
+        *,
+        board_name,
+        clock_hz,
+        memory,
+        room=None,
+        preset=None,
+        params=None,
+        family=None,
+        link=None,
+        uartbone=False,
+        pipelined=False,
+        shared_clock=False,
+        domain_hz=None,
+        clocking=None,
+        watchdog=2048,
+    ):
+        if (
+            not isinstance(clock_hz, int)
+            or isinstance(clock_hz, bool)
+            or not 0 < clock_hz < 1 << 32
+        ):
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
         if room is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
@@ -98,22 +123,53 @@ class SoC(wiring.Component):
             self.preset = preset or space.default_preset
             self.params = space.resolve(self.preset, params)
             tag = room.isa.ISA.tag
-            self.core = CoreShell(room=room, params=self.params, beat_bytes=memory.beat_bytes, memory_size=memory.size,
-                                  family=family, pipelined=self.pipelined, shared_clock=shared_clock)
+            self.core = CoreShell(
+                room=room,
+                params=self.params,
+                beat_bytes=memory.beat_bytes,
+                memory_size=memory.size,
+                family=family,
+                pipelined=self.pipelined,
+                shared_clock=shared_clock,
+            )
         self.domain = self.core.domain if self.core is not None else None
-        self.memory_info = {"size": memory.size, "beat_bytes": memory.beat_bytes, "kind": getattr(memory, "kind", type(memory).__name__)}
-        text = {"board": board_name, "isa": room.name if room else None, "preset": self.preset, "params": self.params,
-                "clock_hz": clock_hz, "link": {**self.link, "strided": not self.uartbone}, "version": _version(),
-                "memory": self.memory_info}
+        self.memory_info = {
+            "size": memory.size,
+            "beat_bytes": memory.beat_bytes,
+            "kind": getattr(memory, "kind", type(memory).__name__),
+        }
+        text = {
+            "board": board_name,
+            "isa": room.name if room else None,
+            "preset": self.preset,
+            "params": self.params,
+            "clock_hz": clock_hz,
+            "link": {**self.link, "strided": not self.uartbone},
+            "version": _version(),
+            "memory": self.memory_info,
+        }
         if self.domain is not None:
             text["domains"] = {self.domain.name: self.domain_hz}
-        self.info = info_rom(text=text, tag=tag, params_hash=params_hash(self.params) if room else 0,
-                             memory_size=memory.size, clock_hz=clock_hz, board=board_name)
+        self.info = info_rom(
+            text=text,
+            tag=tag,
+            params_hash=params_hash(self.params) if room else 0,
+            memory_size=memory.size,
+            clock_hz=clock_hz,
+            board=board_name,
+        )
         # A core with many counters answers late right after a run: two rounds of them at most.
-        self._watchdog = BusWatchdog(limit=watchdog, patience=2 * self.core.control.gap + 64 if self.core is not None else 1)
+        self._watchdog = BusWatchdog(
+            limit=watchdog, patience=2 * self.core.control.gap + 64 if self.core is not None else 1
+        )
         members = {
-            "rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8)),
-            "busy": Out(1), "fault": Out(1), "led": Out(1), "interrupt": Out(1), "reset_request": Out(1),
+            "rx": In(stream.Signature(8)),
+            "tx": Out(stream.Signature(8)),
+            "busy": Out(1),
+            "fault": Out(1),
+            "led": Out(1),
+            "interrupt": Out(1),
+            "reset_request": Out(1),
         }
         if hasattr(memory, "pins"):
             members["memory_pins"] = memory.signature.members["pins"]
@@ -121,26 +177,41 @@ class SoC(wiring.Component):
 
     @property
     def domain_hz(self):
-        """Frequency of the core's own domain, as asked for where no other is known, ``None`` without one."""
-        return None if self.domain is None else self._domain_hz or round(self.clock_hz * self.domain.ratio)
+        """Frequency of the core's own domain, as asked for where no other is known, ``None``
+        without one."""
+        return (
+            None
+            if self.domain is None
+            else self._domain_hz or round(self.clock_hz * self.domain.ratio)
+        )
 
     def elaborate(self, platform):
         m = Module()
         if self.uartbone:
             bridge = m.submodules.link = UARTBone(clock_hz=self.clock_hz)
         else:
-            bridge = m.submodules.link = LinkBridge(info_address=INFO_BASE, pipelined=self.pipelined, family=self.family)
+            bridge = m.submodules.link = LinkBridge(
+                info_address=INFO_BASE, pipelined=self.pipelined, family=self.family
+            )
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
         registers = m.submodules.registers = SoCRegisters()
-        info = m.submodules.info = ROM(data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length()))
+        info = m.submodules.info = ROM(
+            data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length())
+        )
         front = m.submodules.front = WishboneFront(
-            beat_bytes=memory.beat_bytes, size=max(64, 1 << (memory.size - 1).bit_length()))
-        slaves = {"memory": (MEMORY_BASE, front.bus), "registers": (SOC_BASE, registers.bus), "info": (INFO_BASE, info.bus)}
+            beat_bytes=memory.beat_bytes, size=max(64, 1 << (memory.size - 1).bit_length())
+        )
+        slaves = {
+            "memory": (MEMORY_BASE, front.bus),
+            "registers": (SOC_BASE, registers.bus),
+            "info": (INFO_BASE, info.bus),
+        }
         if self.core is not None:
             slaves["core"] = CONTROL_BASE, self.core.bus
         decoder = m.submodules.decoder = BusDecoder(
-            windows={name: (base, bus.signature.flip()) for name, (base, bus) in slaves.items()})
+            windows={name: (base, bus.signature.flip()) for name, (base, bus) in slaves.items()}
+        )
         for name, (_, bus) in slaves.items():
             wiring.connect(m, getattr(decoder, name), bus)
 
@@ -165,6 +236,10 @@ class SoC(wiring.Component):
         wiring.connect(m, front.memory, arbiter.port[0])
         wiring.connect(m, core.memory, arbiter.port[1])
         wiring.connect(m, arbiter.memory, port)
-        m.d.comb += [self.busy.eq(core.busy), self.fault.eq(core.fault), self.interrupt.eq(core.interrupt),
-                     registers.interrupt.eq(core.interrupt)]
+        m.d.comb += [
+            self.busy.eq(core.busy),
+            self.fault.eq(core.fault),
+            self.interrupt.eq(core.interrupt),
+            registers.interrupt.eq(core.interrupt),
+        ]
         return m

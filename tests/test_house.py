@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of the tree: who may import whom, which rooms are pure Python, how large folders and methods may grow."""
+"""The rules of the tree: who may import whom, which rooms are pure Python, how large folders and
+methods may grow."""
+
 import ast
 import re
 from functools import cached_property
@@ -9,29 +11,45 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Top folder -> the others that it may import.
-MAY_IMPORT = {"gateware": (), "boards": ("gateware",), "tools": ("gateware", "boards"), "firmware": ("gateware", "boards", "tools")}
+MAY_IMPORT = {
+    "gateware": (),
+    "boards": ("gateware",),
+    "tools": ("gateware", "boards"),
+    "firmware": ("gateware", "boards", "tools"),
+}
 #: What imports no Amaranth, not even by way of others.
-PURE = re.compile(r"gateware/isa/.*|gateware/cores/\w+/((isa|params|software|operands|storage|image\w*)\.py|(asm|model|image|exchange|densify)/.*)")
+PURE = re.compile(
+    r"gateware/isa/.*|gateware/cores/\w+/((isa|params|software|operands|storage|image\w*)\.py|(asm|model|image|exchange|densify)/.*)"
+)
 MOST_FILES, MOST_STATEMENTS = 20, 110
 
 
 class House:
-    """A tree of sources. Imports inside functions count as those at the top do; what is found by its name (rooms, boards, commands) does not.
+    """A tree of sources. Imports inside functions count as those at the top do; what is found by
+    its name (rooms, boards, commands) does not.
 
     Attributes
     ----------
     trees : path below the root -> syntax tree, of every module
     imports : path -> paths of modules that it imports; ``outside``: path -> names of other packages
     """
+
     def __init__(self, root):
         self.root = root
-        self.trees = {path.relative_to(root).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
-                      for top in MAY_IMPORT for path in sorted((root / top).rglob("*.py"))}
+        self.trees = {
+            path.relative_to(root).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+            for top in MAY_IMPORT
+            for path in sorted((root / top).rglob("*.py"))
+        }
         self.imports, self.outside = {}, {}
         for path in self.trees:
             names = list(self._names(path))
-            self.imports[path] = {found for name in names if (found := self._module(name)) and found != path}
-            self.outside[path] = {name.split(".")[0] for name in names if not name.startswith("quintet.")}
+            self.imports[path] = {
+                found for name in names if (found := self._module(name)) and found != path
+            }
+            self.outside[path] = {
+                name.split(".")[0] for name in names if not name.startswith("quintet.")
+            }
 
     def _names(self, path):
         package = ["quintet", *Path(path).parent.parts]
@@ -39,7 +57,7 @@ class House:
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                base = package[:len(package) - node.level + 1] if node.level else []
+                base = package[: len(package) - node.level + 1] if node.level else []
                 module = ".".join([*base, *filter(None, [node.module])])
                 for alias in node.names:
                     inner = f"{module}.{alias.name}"
@@ -47,31 +65,45 @@ class House:
 
     def _module(self, name):
         place = "/".join(name.split(".")[1:])
-        return next((path for path in (f"{place}.py", f"{place}/__init__.py") if path in self.trees), None)
+        return next(
+            (path for path in (f"{place}.py", f"{place}/__init__.py") if path in self.trees), None
+        )
 
     @cached_property
     def files(self):
-        return [path.relative_to(self.root) for top in MAY_IMPORT for path in (self.root / top).rglob("*")
-                if path.is_file() and "__pycache__" not in path.parts]
+        return [
+            path.relative_to(self.root)
+            for top in MAY_IMPORT
+            for path in (self.root / top).rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        ]
 
 
 def direction(house):
     """A top folder imports those below it."""
     for path, imported in house.imports.items():
         top = path.split("/")[0]
-        yield from (f"{path} imports {other}" for other in imported if other.split("/")[0] not in (top, *MAY_IMPORT[top]))
+        yield from (
+            f"{path} imports {other}"
+            for other in imported
+            if other.split("/")[0] not in (top, *MAY_IMPORT[top])
+        )
 
 
 def rooms_apart(house):
     """No core imports another."""
     for path, imported in house.imports.items():
         room = re.match(r"gateware/cores/\w+/", path)
-        yield from (f"{path} imports {other}" for other in imported
-                    if room and re.match(r"gateware/cores/\w+/", other) and not other.startswith(room[0]))
+        yield from (
+            f"{path} imports {other}"
+            for other in imported
+            if room and re.match(r"gateware/cores/\w+/", other) and not other.startswith(room[0])
+        )
 
 
 def pure(house):
-    """Tables, parameters, assemblers and models need no Amaranth: neither they nor what they import."""
+    """Tables, parameters, assemblers and models need no Amaranth: neither they nor what they
+    import."""
     for path in filter(PURE.fullmatch, house.trees):
         reached, todo = {}, [(path, path)]
         while todo:
@@ -82,12 +114,15 @@ def pure(house):
             if "amaranth" in house.outside[module]:
                 yield f"{way} imports amaranth"
             # Importing a module runs its packages first.
-            packages = {f"{folder.as_posix()}/__init__.py" for folder in Path(module).parents} & house.trees.keys()
+            packages = {
+                f"{folder.as_posix()}/__init__.py" for folder in Path(module).parents
+            } & house.trees.keys()
             todo += [(other, f"{way} > {other}") for other in house.imports[module] | packages]
 
 
 def no_circle(house):
-    """No module imports itself by way of others. Modules that nothing unsettled imports, or that import none, are taken away in turn."""
+    """No module imports itself by way of others. Modules that nothing unsettled imports, or that
+    import none, are taken away in turn."""
     left = {path: set(imported) for path, imported in house.imports.items()}
     while True:
         used = set().union(*left.values()) if left else set()
@@ -100,7 +135,11 @@ def no_circle(house):
 
 def small_folders(house):
     folders = [path.parent for path in house.files if path.parts[0] in ("gateware", "tools")]
-    yield from (f"{folder.as_posix()} has {folders.count(folder)} files" for folder in sorted(set(folders)) if folders.count(folder) > MOST_FILES)
+    yield from (
+        f"{folder.as_posix()} has {folders.count(folder)} files"
+        for folder in sorted(set(folders))
+        if folders.count(folder) > MOST_FILES
+    )
 
 
 def short_elaborate(house):
@@ -110,11 +149,17 @@ def short_elaborate(house):
             if isinstance(node, ast.FunctionDef) and node.name == "elaborate":
                 statements = sum(isinstance(part, ast.stmt) for part in ast.walk(node)) - 1
                 if statements > MOST_STATEMENTS:
-                    yield f"{path}: elaborate has {statements} statements, more than {MOST_STATEMENTS}"
+                    yield (
+                        f"{path}: elaborate has {statements} statements, more than "
+                        f"{MOST_STATEMENTS}"
+                    )
 
 
 def licensed(house):
-    for path in [*house.files, *(path.relative_to(house.root) for path in (house.root / "tests").rglob("*.py"))]:
+    for path in [
+        *house.files,
+        *(path.relative_to(house.root) for path in (house.root / "tests").rglob("*.py")),
+    ]:
         if path.suffix in (".py", ".v", ".cpp", ".hpp"):
             with open(house.root / path, encoding="utf-8") as file:
                 first = file.readline()
@@ -129,7 +174,16 @@ def rooms_say_what_they_are(house):
             yield f"{folder}/__init__.py has no docstring"
 
 
-RULES = (direction, rooms_apart, pure, no_circle, small_folders, short_elaborate, licensed, rooms_say_what_they_are)
+RULES = (
+    direction,
+    rooms_apart,
+    pure,
+    no_circle,
+    small_folders,
+    short_elaborate,
+    licensed,
+    rooms_say_what_they_are,
+)
 
 
 @pytest.fixture(scope="module")
@@ -146,23 +200,67 @@ def test_the_tree_keeps(rule, house):
 _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
 
 
-@pytest.mark.parametrize("rule, files, found", [
-    (direction, {"gateware/a.py": "def f():\n    from ..tools import b\n", "tools/b.py": ""}, "gateware/a.py imports tools/b.py"),
-    (direction, {"boards/a.py": "import quintet.tools.b", "tools/b.py": "from ..gateware import c", "gateware/c.py": ""}, "boards/a.py imports tools/b.py"),
-    (rooms_apart, {"gateware/cores/a/x.py": "from ..b.y import z", "gateware/cores/b/y.py": ""}, "gateware/cores/a/x.py imports gateware/cores/b/y.py"),
-    (pure, {"gateware/isa/a.py": "from ..parts import b", "gateware/parts/b.py": "", "gateware/parts/__init__.py": "from amaranth.lib import wiring"},
-     "gateware/isa/a.py > gateware/parts/b.py > gateware/parts/__init__.py imports amaranth"),
-    (pure, {"gateware/cores/a/operands.py": "import amaranth"}, "gateware/cores/a/operands.py imports amaranth"),
-    (no_circle, {"tools/a.py": "from . import b", "tools/b.py": "def f():\n    from .a import g\n", "tools/c.py": "from . import a"},
-     "tools/a.py and tools/b.py"),
-    (small_folders, {f"gateware/bus/m{i}.py": "" for i in range(21)}, "gateware/bus has 21 files"),
-    (small_folders, {f"tools/m{i}.py": "" for i in range(21)}, "tools has 21 files"),
-    (short_elaborate, {"gateware/a.py": "def elaborate(self):" + "\n    pass" * 111},
-     "gateware/a.py: elaborate has 111 statements, more than 110"),
-    (licensed, {"tests/a.py": None, "boards/b.hpp": None}, "tests/a.py begins with 'pass'"),
-    (licensed, {"boards/b.hpp": None}, "boards/b.hpp begins with 'pass'"),
-    (rooms_say_what_they_are, {"tools/a/b.py": ""}, "tools/a/__init__.py has no docstring"),
-])
+@pytest.mark.parametrize(
+    "rule, files, found",
+    [
+        (
+            direction,
+            {"gateware/a.py": "def f():\n    from ..tools import b\n", "tools/b.py": ""},
+            "gateware/a.py imports tools/b.py",
+        ),
+        (
+            direction,
+            {
+                "boards/a.py": "import quintet.tools.b",
+                "tools/b.py": "from ..gateware import c",
+                "gateware/c.py": "",
+            },
+            "boards/a.py imports tools/b.py",
+        ),
+        (
+            rooms_apart,
+            {"gateware/cores/a/x.py": "from ..b.y import z", "gateware/cores/b/y.py": ""},
+            "gateware/cores/a/x.py imports gateware/cores/b/y.py",
+        ),
+        (
+            pure,
+            {
+                "gateware/isa/a.py": "from ..parts import b",
+                "gateware/parts/b.py": "",
+                "gateware/parts/__init__.py": "from amaranth.lib import wiring",
+            },
+            "gateware/isa/a.py > gateware/parts/b.py > gateware/parts/__init__.py imports amaranth",
+        ),
+        (
+            pure,
+            {"gateware/cores/a/operands.py": "import amaranth"},
+            "gateware/cores/a/operands.py imports amaranth",
+        ),
+        (
+            no_circle,
+            {
+                "tools/a.py": "from . import b",
+                "tools/b.py": "def f():\n    from .a import g\n",
+                "tools/c.py": "from . import a",
+            },
+            "tools/a.py and tools/b.py",
+        ),
+        (
+            small_folders,
+            {f"gateware/bus/m{i}.py": "" for i in range(21)},
+            "gateware/bus has 21 files",
+        ),
+        (small_folders, {f"tools/m{i}.py": "" for i in range(21)}, "tools has 21 files"),
+        (
+            short_elaborate,
+            {"gateware/a.py": "def elaborate(self):" + "\n    pass" * 111},
+            "gateware/a.py: elaborate has 111 statements, more than 110",
+        ),
+        (licensed, {"tests/a.py": None, "boards/b.hpp": None}, "tests/a.py begins with 'pass'"),
+        (licensed, {"boards/b.hpp": None}, "boards/b.hpp begins with 'pass'"),
+        (rooms_say_what_they_are, {"tools/a/b.py": ""}, "tools/a/__init__.py has no docstring"),
+    ],
+)
 def test_a_breach_is_found(rule, files, found, tmp_path):
     for name, text in files.items():
         path = tmp_path / name

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The wheel holds every room, and works in an environment of its own."""
+
 import json
 import zipfile
 from pathlib import Path
@@ -19,8 +20,12 @@ def wheel(tmp_path_factory):
 def test_every_file_of_every_room_is_in_the_wheel(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
-    expected = {f"quintet/{path.relative_to(wheel.parent / 'source').as_posix()}" for room in ROOMS
-                for path in (wheel.parent / "source" / room).rglob("*") if path.is_file()}
+    expected = {
+        f"quintet/{path.relative_to(wheel.parent / 'source').as_posix()}"
+        for room in ROOMS
+        for path in (wheel.parent / "source" / room).rglob("*")
+        if path.is_file()
+    }
     # What is the package itself lies in a folder of its own.
     expected = {name.replace("quintet/tools/package/", "quintet/") for name in expected}
     assert len(expected) > 30
@@ -31,8 +36,16 @@ def test_every_file_of_every_room_is_in_the_wheel(wheel):
 def test_wheel_in_an_empty_environment(wheel, tmp_path):
     home = tmp_path / "environment"
     python, environment = install(wheel, home)
-    place = run(python, "-c", "import quintet.tools; print(quintet.tools.__file__)", cwd=tmp_path, env=environment).strip()
+    place = run(
+        python,
+        "-c",
+        "import quintet.tools; print(quintet.tools.__file__)",
+        cwd=tmp_path,
+        env=environment,
+    ).strip()
     assert Path(place).is_relative_to(home)
-    cores = json.loads(run(python.parent / "quintet", "cores", "--json", cwd=tmp_path, env=environment))["cores"]
+    cores = json.loads(
+        run(python.parent / "quintet", "cores", "--json", cwd=tmp_path, env=environment)
+    )["cores"]
     rooms = sorted(path.parent.name for path in (ROOT / "gateware" / "cores").glob("*/isa.py"))
     assert sorted(core["name"] for core in cores) == rooms and "opentpu" in rooms

@@ -3,6 +3,7 @@
 
 >>> from quintet.tools import open_target, Job
 """
+
 __all__ = ["Job", "open_target", "run_job"]
 
 _PLACES = {"Job": "jobs.job", "open_target": "targets", "run_job": "jobs.runner"}
@@ -12,5 +13,6 @@ def __getattr__(name):
     # Lazily, so that `quintet --help` need not import numpy.
     if name in _PLACES:
         import importlib
+
         return getattr(importlib.import_module(f".{_PLACES[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line, ``quintet``. Each subcommand is a module of its own, imported when it is asked for."""
+"""The command line, ``quintet``. Each subcommand is a module of its own, imported when it is asked
+for."""
+
 import argparse
 import importlib
 import os
@@ -11,7 +13,8 @@ from .errors import Exit, exit_code
 
 __all__ = ["COMMANDS", "main"]
 
-#: Subcommand -> one line of help. Its module, of the same name, exports ``arguments(parser)`` and ``run(args, console)``.
+#: Subcommand -> one line of help. Its module, of the same name, exports ``arguments(parser)`` and
+#: ``run(args, console)``.
 COMMANDS = {
     "demo": "the first minute: handwritten digits on a virtual board",
     "boards": "list the boards, and which core fits which",
@@ -38,12 +41,19 @@ COMMANDS = {
     "doctor": "say what is missing on this machine, and how to get it",
 }
 
-#: Modules of commands that do not lie in ``tools/commands``: they lie with what they run, firmware among it, which tools know nothing of.
-_PLACES = {"check": ".netlist.command", "demo": "..firmware.demo.command", "report": ".report.command", "studio": "..firmware.studio.command"}
+#: Modules of commands that do not lie in ``tools/commands``: they lie with what they run, firmware
+#: among it, which tools know nothing of.
+_PLACES = {
+    "check": ".netlist.command",
+    "demo": "..firmware.demo.command",
+    "report": ".report.command",
+    "studio": "..firmware.studio.command",
+}
 
 
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
+
     def error(self, message):
         raise _Usage(f"{message} (see {self.prog} --help)")
 
@@ -54,6 +64,7 @@ class _Usage(Exception):
 
 def _version():
     from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("quintet")
     except PackageNotFoundError:
@@ -63,12 +74,21 @@ def _version():
 def _overview():
     width = max(map(len, COMMANDS))
     lines = [f"  {name:{width}}  {text}" for name, text in COMMANDS.items()]
-    return "\n".join([
-        "usage: quintet [--version] [--help] COMMAND ...", "",
-        "Neural-network accelerator cores for FPGAs, behind one bus, with one loader.", "", "commands:", *lines, "",
-        "quintet COMMAND --help says more. Every command has --json.",
-        "Exit codes: 0 success, 1 the answer is no, 2 bad input, 3 no such device or tool, 4 link failure,",
-        "5 core fault or abort."])
+    return "\n".join(
+        [
+            "usage: quintet [--version] [--help] COMMAND ...",
+            "",
+            "Neural-network accelerator cores for FPGAs, behind one bus, with one loader.",
+            "",
+            "commands:",
+            *lines,
+            "",
+            "quintet COMMAND --help says more. Every command has --json.",
+            "Exit codes: 0 success, 1 the answer is no, 2 bad input, 3 no such device or tool, "
+            "4 link failure,",
+            "5 core fault or abort.",
+        ]
+    )
 
 
 def _module(command):
@@ -77,7 +97,9 @@ def _module(command):
 
 def _arguments(command, parser):
     _module(command).arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object on standard output"
+    )
 
 
 def _parse(argv):
@@ -89,19 +111,29 @@ def _parse(argv):
         return None, None
     if argv[0] not in COMMANDS:
         import difflib
+
         close = difflib.get_close_matches(argv[0], COMMANDS, 1)
-        raise _Usage(f"no command {argv[0]!r}" + (f"; did you mean {close[0]}?" if close else "") + " (see quintet --help)")
+        raise _Usage(
+            f"no command {argv[0]!r}"
+            + (f"; did you mean {close[0]}?" if close else "")
+            + " (see quintet --help)"
+        )
     module = _module(argv[0])
-    parser = _Parser(prog=f"quintet {argv[0]}", description=module.__doc__, allow_abbrev=False,
-                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = _Parser(
+        prog=f"quintet {argv[0]}",
+        description=module.__doc__,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     _arguments(argv[0], parser)
     return module, parser.parse_args(argv[1:])
 
 
 def main(argv=None):
     """Run one command and return its exit code (:class:`~.errors.Exit`)."""
-    if "_ARGCOMPLETE" in os.environ:    # the shell asks how a line may go on
+    if "_ARGCOMPLETE" in os.environ:  # the shell asks how a line may go on
         from .completion import complete
+
         complete(COMMANDS, _arguments)
     argv = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in argv
@@ -124,17 +156,22 @@ def main(argv=None):
         if code is None:
             if os.environ.get("QUINTET_DEBUG"):
                 raise
-            return _fail(f"internal error: {type(error).__name__}: {error} (QUINTET_DEBUG=1 shows where)",
-                         Exit.INTERNAL, as_json)
+            return _fail(
+                f"internal error: {type(error).__name__}: {error} (QUINTET_DEBUG=1 shows where)",
+                Exit.INTERNAL,
+                as_json,
+            )
         return _fail(str(error), code, as_json, getattr(error, "listing", False))
 
 
 def _fail(message, code, as_json, listing=False):
-    """``listing``: a message of several lines, one a place that is wrong; any other becomes one line."""
+    """``listing``: a message of several lines, one a place that is wrong; any other becomes one
+    line."""
     message = message if listing else " ".join(message.split("\n"))
     show(f"quintet: {message}", file=sys.stderr)
     if as_json:
         import json
+
         show(json.dumps({"error": message, "exit": code}))
     return code
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Completion in the shell, by argcomplete: commands, options, boards, cores, presets, targets, measures (docs/start/install.md)."""
+"""Completion in the shell, by argcomplete: commands, options, boards, cores, presets, targets,
+measures (docs/start/install.md)."""
+
 import argparse
 
 __all__ = ["complete", "parser"]
@@ -7,16 +9,19 @@ __all__ = ["complete", "parser"]
 
 def _boards(**_):
     from ..boards import board_names
+
     return board_names()
 
 
 def _cores(**_):
     from ..gateware.cores import room_names
+
     return room_names()
 
 
 def _presets(parsed_args, **_):
     from ..gateware.cores import open_room, room_names
+
     named = getattr(parsed_args, "isa", None) or getattr(parsed_args, "core", None)
     rooms = [named] if isinstance(named, str) and named in room_names() else room_names()
     return sorted({preset for name in rooms for preset in open_room(name).params.SPACE.presets})
@@ -25,27 +30,54 @@ def _presets(parsed_args, **_):
 def _targets(**_):
     from ..boards import open_board
     from ..gateware.cores import open_room
-    fits = [f"{board}/{core}" for board in _boards() for core in _cores() if open_room(core).has_core and open_board(board).presets(open_room(core))]
-    return ["model", "auto", *(f"model:{core}" for core in _cores()), *(f"sim:{pair}" for pair in fits)]
+
+    fits = [
+        f"{board}/{core}"
+        for board in _boards()
+        for core in _cores()
+        if open_room(core).has_core and open_board(board).presets(open_room(core))
+    ]
+    return [
+        "model",
+        "auto",
+        *(f"model:{core}" for core in _cores()),
+        *(f"sim:{pair}" for pair in fits),
+    ]
 
 
 def _builds(**_):
     """What a plan can be made for: a board with a core, or a target."""
-    return [*(name.removeprefix("sim:") for name in _targets() if name.startswith("sim:")), *_targets()]
+    return [
+        *(name.removeprefix("sim:") for name in _targets() if name.startswith("sim:")),
+        *_targets(),
+    ]
 
 
 def _measures(**_):
     from .measure.catalogue import find, topics
+
     return [*topics(), *find(topics())]
 
 
-#: (command, dest) or dest alone -> what its values are. Others are files, which the shell completes.
-_VALUES = {"board": _boards, "isa": _cores, "core": _cores, "preset": _presets, "on": _targets, "against": _targets, "target": _targets, "what": _measures,
-           ("compile", "target"): _builds, ("measure", "preset"): None}
+#: (command, dest) or dest alone -> what its values are. Others are files, which the shell
+#: completes.
+_VALUES = {
+    "board": _boards,
+    "isa": _cores,
+    "core": _cores,
+    "preset": _presets,
+    "on": _targets,
+    "against": _targets,
+    "target": _targets,
+    "what": _measures,
+    ("compile", "target"): _builds,
+    ("measure", "preset"): None,
+}
 
 
 def parser(commands, make):
-    """One parser of all commands. ``commands``: names and helps; ``make(name, parser)`` adds the arguments of one."""
+    """One parser of all commands. ``commands``: names and helps; ``make(name, parser)`` adds the
+    arguments of one."""
     whole = argparse.ArgumentParser(prog="quintet", allow_abbrev=False)
     whole.add_argument("--version", action="store_true")
     rooms = whole.add_subparsers()
@@ -60,7 +92,8 @@ def parser(commands, make):
 
 
 def complete(commands, make):
-    """Answers the shell and ends, where it asks (argcomplete's variables are set) and argcomplete is installed."""
+    """Answers the shell and ends, where it asks (argcomplete's variables are set) and argcomplete
+    is installed."""
     try:
         import argcomplete
     except ImportError:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a command shows: results on standard output, messages and progress on standard error."""
+
 import io
 import json
 import os
@@ -12,13 +13,15 @@ __all__ = ["Console", "show"]
 
 
 def show(text="", end="\n", file=None):
-    """Text on standard output, or on ``file``. Where its reader has gone, as that of ``quintet cores | head`` does, it is no error
-    of ours, and what follows is shown to nobody."""
+    """Text on standard output, or on ``file``. Where its reader has gone, as that of ``quintet
+    cores | head`` does, it is no error of ours, and what follows is shown to nobody."""
     file = file or sys.stdout
     try:
         try:
             print(text, end=end, file=file, flush=True)
-        except UnicodeEncodeError:      # signs that its encoding has not got: tables, µ, bytes of a file's name that are no text
+        except UnicodeEncodeError:
+            # signs that its encoding has not got: tables, µ, bytes of a file's name that are no
+            # text
             coded = text.encode(file.encoding, "backslashreplace").decode(file.encoding)
             print(coded, end=end, file=file, flush=True)
     except BrokenPipeError:
@@ -28,9 +31,10 @@ def show(text="", end="\n", file=None):
 class Console:
     """Output of one command.
 
-    With ``as_json`` standard output carries one object (:meth:`result`) and nothing else. Progress bars appear on a
-    terminal only.
+    With ``as_json`` standard output carries one object (:meth:`result`) and nothing else. Progress
+    bars appear on a terminal only.
     """
+
     def __init__(self, as_json=False):
         self.as_json = as_json
         self.began = time.monotonic()
@@ -56,6 +60,7 @@ class Console:
             while not ended.wait(max(0.0, self.spoken + silence - time.monotonic())):
                 if time.monotonic() - self.spoken >= silence:
                     self.note(describe())
+
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
         try:
@@ -75,8 +80,9 @@ class Console:
             show(json.dumps(values, indent=2, default=str))
 
     def table(self, columns, rows, title=None):
-        """A table for people, as wide as the terminal at most. ``columns``: names; one that begins with ``>`` is set flush right. The first column
-        names the row and is not folded, unless a name is longer than half a terminal."""
+        """A table for people, as wide as the terminal at most. ``columns``: names; one that begins
+        with ``>`` is set flush right. The first column names the row and is not folded, unless a
+        name is longer than half a terminal."""
         if self.as_json:
             return
         rows = [[str(cell) for cell in row] for row in rows]
@@ -84,31 +90,56 @@ class Console:
         from rich.console import Console as Rich
         from rich.table import Table
         from rich.text import Text
-        table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False, collapse_padding=True)
+
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            title=title,
+            title_justify="left",
+            title_style="bold",
+            pad_edge=False,
+            collapse_padding=True,
+        )
         for number, name in enumerate(columns):
-            table.add_column(name.lstrip(">"), justify="right" if name.startswith(">") else "left", overflow="fold",
-                             no_wrap=number == 0 and max((len(row[0]) for row in rows), default=0) <= 40)
+            table.add_column(
+                name.lstrip(">"),
+                justify="right" if name.startswith(">") else "left",
+                overflow="fold",
+                no_wrap=number == 0 and max((len(row[0]) for row in rows), default=0) <= 40,
+            )
         for row in rows:
             table.add_row(*map(Text, row))
         if sys.stdout.isatty():
             Rich(file=sys.stdout, highlight=False).print(table)
             return
-        # A pipe has no width, unless COLUMNS says one: lines are not folded there. Nor does it need blanks at their ends.
+        # A pipe has no width, unless COLUMNS says one: lines are not folded there. Nor does it need
+        # blanks at their ends.
         text, columns = io.StringIO(), os.environ.get("COLUMNS", "")
-        Rich(file=text, width=int(columns) if columns.isdecimal() and int(columns) else 1000, highlight=False).print(table, crop=False)
+        Rich(
+            file=text,
+            width=int(columns) if columns.isdecimal() and int(columns) else 1000,
+            highlight=False,
+        ).print(table, crop=False)
         show("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
     @contextmanager
     def progress(self):
-        """Gives ``report(what, done, total)``; bars on a terminal, nothing elsewhere. ``total`` ``None``: a spinner."""
+        """Gives ``report(what, done, total)``; bars on a terminal, nothing elsewhere. ``total``
+        ``None``: a spinner."""
         if not sys.stderr.isatty():
             yield lambda what, done=0, total=None: None
             return
         from rich.console import Console as Rich
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-        bar = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(),
-                       TextColumn("{task.fields[count]}"), TimeElapsedColumn(), console=Rich(file=sys.stderr),
-                       transient=True)
+
+        bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[count]}"),
+            TimeElapsedColumn(),
+            console=Rich(file=sys.stderr),
+            transient=True,
+        )
         tasks = {}
 
         def report(what, done=0, total=None):
@@ -118,8 +149,13 @@ class Console:
                     bar.remove_task(other)
                 tasks.clear()
                 tasks[what] = bar.add_task(what, total=total, count="")
-            bar.update(tasks[what], completed=done, total=total,
-                       count=f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB" if total else "")
+            bar.update(
+                tasks[what],
+                completed=done,
+                total=total,
+                count=f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB" if total else "",
+            )
+
         try:
             yield report
         finally:

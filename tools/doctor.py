@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Looks at this machine: what quintet needs, what is there, and the exact fix for what is not."""
+
 import importlib.metadata
 import os
 import re
@@ -17,16 +18,26 @@ BOOTLOADERS = {(0x1209, 0x5AF0): "OrangeCrab's bootloader", (0x1209, 0x5BF0): "F
 
 
 def udev_rules():
-    """Rules that let every user of the machine's seat reach the boards' USB devices, for programmers and as serial ports.
+    """Rules that let every user of the machine's seat reach the boards' USB devices, for
+    programmers and as serial ports.
 
-    ModemManager, where it runs, would send its own questions to a serial port of the class CDC-ACM: it is told not to.
+    ModemManager, where it runs, would send its own questions to a serial port of the class CDC-ACM:
+    it is told not to.
     """
     from .targets.serial_port import identities
-    lines = ["# /etc/udev/rules.d/70-quintet.rules, then: udevadm control --reload && udevadm trigger"]
-    named = {**{key: (identity.name, True) for key, identity in identities().items()},
-             **{key: (name, False) for key, name in BOOTLOADERS.items()}}
+
+    lines = [
+        "# /etc/udev/rules.d/70-quintet.rules, then: udevadm control --reload && udevadm trigger"
+    ]
+    named = {
+        **{key: (identity.name, True) for key, identity in identities().items()},
+        **{key: (name, False) for key, name in BOOTLOADERS.items()},
+    }
     for (vendor, product), (name, serial) in sorted(named.items()):
-        match = f'ATTRS{{idVendor}}=="{vendor:04x}", ATTRS{{idProduct}}=="{product:04x}", TAG+="uaccess"'
+        match = (
+            f'ATTRS{{idVendor}}=="{vendor:04x}", ATTRS{{idProduct}}=="{product:04x}", '
+            f'TAG+="uaccess"'
+        )
         lines += [f"# {name}", f'SUBSYSTEM=="usb", {match}']
         if serial:
             lines.append(f'SUBSYSTEM=="tty", {match}, ENV{{ID_MM_DEVICE_IGNORE}}="1"')
@@ -35,7 +46,9 @@ def udev_rules():
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked for. ``needed``: nothing works without it; else only ``purpose`` does not."""
+    """One thing looked for. ``needed``: nothing works without it; else only ``purpose`` does
+    not."""
+
     name: str
     ok: bool
     found: str
@@ -74,8 +87,15 @@ _TOOLS = (
 
 def _version_of(command):
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", timeout=120)
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=120,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     text = done.stdout.strip().splitlines()
@@ -84,7 +104,9 @@ def _version_of(command):
 
 def _python():
     ok = sys.version_info >= (3, 10)
-    return Finding("Python", ok, sys.version.split()[0], "everything", "install Python 3.10 or newer", True)
+    return Finding(
+        "Python", ok, sys.version.split()[0], "everything", "install Python 3.10 or newer", True
+    )
 
 
 def _packages():
@@ -98,7 +120,11 @@ def _packages():
 
 def _compiler():
     purpose = "virtual boards"
-    for command in ([os.environ["CXX"]] if os.environ.get("CXX") else []) + ["c++", "g++", "clang++"]:
+    for command in ([os.environ["CXX"]] if os.environ.get("CXX") else []) + [
+        "c++",
+        "g++",
+        "clang++",
+    ]:
         if shutil.which(command.split()[0]):
             version = _version_of([*command.split(), "--version"])
             if version:
@@ -107,46 +133,65 @@ def _compiler():
         version = importlib.metadata.version("ziglang")
         return Finding("C++ compiler", True, f"ziglang {version}", purpose)
     except importlib.metadata.PackageNotFoundError:
-        return Finding("C++ compiler", False, "missing", purpose, "apt-get install g++, or pip install ziglang")
+        return Finding(
+            "C++ compiler", False, "missing", purpose, "apt-get install g++, or pip install ziglang"
+        )
 
 
 def _tool(name, package, purpose):
     native = find_native(name)
     if native:
-        return Finding(name, True, f"{_version_of([native, '--version']) or native} (native)", purpose)
+        return Finding(
+            name, True, f"{_version_of([native, '--version']) or native} (native)", purpose
+        )
     old = shutil.which(name)
     aside = "; {} is older than {}.{}".format(old, *OLDEST[name]) if old else ""
     try:
-        return Finding(name, True, f"{package} {importlib.metadata.version(package)}{aside}", purpose)
+        return Finding(
+            name, True, f"{package} {importlib.metadata.version(package)}{aside}", purpose
+        )
     except importlib.metadata.PackageNotFoundError:
         return Finding(name, False, f"missing{aside}", purpose, f"pip install {package}")
 
 
 def _programmers():
     from .build.flash import PROGRAMMERS, Programmer
+
     for programmer in PROGRAMMERS.values():
         if not isinstance(programmer, Programmer):
-            continue    # a part of the board itself
+            continue  # a part of the board itself
         path = shutil.which(programmer.name)
-        yield Finding(programmer.name, path is not None, path or "missing", "loading bitstreams into some boards",
-                      "" if path else programmer.install)
+        yield Finding(
+            programmer.name,
+            path is not None,
+            path or "missing",
+            "loading bitstreams into some boards",
+            "" if path else programmer.install,
+        )
 
 
 def _serial_ports():
     from serial.tools.list_ports import comports
+
     ports = [port.device for port in comports() if port.vid is not None]
     if not ports:
         yield Finding("serial ports", True, "no USB serial port is connected", "boards")
     for device in ports:
         ok = os.access(device, os.R_OK | os.W_OK) or not os.path.exists(device)
-        fix = "" if ok else f"sudo usermod -a -G {_group_of(device)} {_user()} and log in again, or install the " \
-                            "rules that quintet doctor --udev prints"
+        fix = (
+            ""
+            if ok
+            else f"sudo usermod -a -G {_group_of(device)} {_user()} and log in again, or "
+            f"install the "
+            "rules that quintet doctor --udev prints"
+        )
         yield Finding(device, ok, "usable" if ok else "no permission", "boards", fix)
 
 
 def _group_of(device):
     try:
         import grp
+
         return grp.getgrgid(os.stat(device).st_gid).gr_name
     except (ImportError, KeyError, OSError):
         return "dialout"
@@ -154,6 +199,7 @@ def _group_of(device):
 
 def _user():
     import getpass
+
     user = getpass.getuser()
     return user if re.fullmatch(r"[\w.-]+", user) else "$USER"
 

@@ -1,24 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors a user can cause, each with the exit code of the command that meets it (docs/reference/command-line.md)."""
+"""Errors a user can cause, each with the exit code of the command that meets it
+(docs/reference/command-line.md)."""
+
 import sys
 
-__all__ = ["Exit", "InputError", "JobError", "NoDeviceError", "QuintetError", "TargetError", "exit_code", "suggestion"]
+__all__ = [
+    "Exit",
+    "InputError",
+    "JobError",
+    "NoDeviceError",
+    "QuintetError",
+    "TargetError",
+    "exit_code",
+    "suggestion",
+]
 
 
 class Exit:
     """Exit codes of every command."""
+
     OK = 0
-    NO = 1             # the answer is no: mismatch, clock not reached
+    NO = 1  # the answer is no: mismatch, clock not reached
     BAD_INPUT = 2
-    NO_DEVICE = 3      # no such device or tool
+    NO_DEVICE = 3  # no such device or tool
     LINK = 4
-    FAULT = 5          # core fault or abort
-    INTERNAL = 70      # a defect of quintet itself
+    FAULT = 5  # core fault or abort
+    INTERNAL = 70  # a defect of quintet itself
     INTERRUPTED = 130
 
 
 class QuintetError(Exception):
     """Something a user can put right; the message is one line that says what and where."""
+
     code = Exit.BAD_INPUT
 
 
@@ -36,11 +49,12 @@ class TargetError(InputError):
 
 class NoDeviceError(QuintetError):
     """No such device, or a tool that is not installed."""
+
     code = Exit.NO_DEVICE
 
 
-#: Errors of modules that do not know this one: (module, class, exit code). Looked up only if already imported, so that
-#: naming them costs nothing.
+#: Errors of modules that do not know this one: (module, class, exit code). Looked up only if
+#: already imported, so that naming them costs nothing.
 _FOREIGN = (
     ("quintet.tools.link.errors", "LinkError", Exit.LINK),
     ("quintet.gateware.isa.asm", "AsmError", Exit.BAD_INPUT),
@@ -58,8 +72,10 @@ _FOREIGN = (
 
 
 def suggestion(name, names, listed="it has"):
-    """What the message about the unknown ``name`` ends with: the one of ``names`` that was meant, or all of them."""
+    """What the message about the unknown ``name`` ends with: the one of ``names`` that was meant,
+    or all of them."""
     import difflib
+
     close = difflib.get_close_matches(name, list(names), 1)
     return f"; did you mean {close[0]}?" if close else f"; {listed} {', '.join(names) or 'none'}"
 

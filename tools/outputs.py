@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that commands write. Those of a job lie below its folder, whole, and all of them or none."""
+"""Files that commands write. Those of a job lie below its folder, whole, and all of them or
+none."""
+
 import os
 import secrets
 from contextlib import suppress
@@ -9,16 +11,26 @@ from pathlib import Path
 from ..gateware.isa.files import write_whole
 from .errors import InputError
 
-__all__ = ["OutputPath", "check_folder", "check_output", "place_below", "write_output", "write_places"]
+__all__ = [
+    "OutputPath",
+    "check_folder",
+    "check_output",
+    "place_below",
+    "write_output",
+    "write_places",
+]
 
-#: Whether files can be named relative to an open folder. Elsewhere nothing guards against links that are made during the run.
+#: Whether files can be named relative to an open folder. Elsewhere nothing guards against links
+#: that are made during the run.
 _AT = {os.open, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd and hasattr(os, "O_DIRECTORY")
 
 
 # What the user names
 
+
 def check_output(path, option="-o"):
-    """Refuses a place for a file before anything is made for it: no name, or a folder that is not there."""
+    """Refuses a place for a file before anything is made for it: no name, or a folder that is not
+    there."""
     if not str(path):
         raise InputError(f"{option} '': expected the name of a file")
     _check_name(path, option)
@@ -34,13 +46,14 @@ def _check_name(path, option):
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
-        pass        # it is made, or refused by the caller
-    except OSError as error:        # a name or a path that is too long, a folder that may not be searched
+        pass  # it is made, or refused by the caller
+    except OSError as error:  # a name or a path that is too long, a folder that may not be searched
         raise InputError(f"{option} {path}: {error.strerror}") from None
 
 
 def check_folder(path, option="-o"):
-    """Refuses a folder for results before anything is made for it: no name, or that of a file. (It need not be there.)"""
+    """Refuses a folder for results before anything is made for it: no name, or that of a file. (It
+    need not be there.)"""
     if not str(path):
         raise InputError(f"{option} '': expected a folder")
     _check_name(path, option)
@@ -61,21 +74,26 @@ def write_output(path, data):
 
 # Files that a job names
 
+
 @dataclass(frozen=True)
 class OutputPath:
-    """Where a file of a job goes: ``parts`` below the folder ``root``, which has no link in it; ``shown`` in messages."""
+    """Where a file of a job goes: ``parts`` below the folder ``root``, which has no link in it;
+    ``shown`` in messages."""
+
     root: str
     parts: tuple
     shown: str = field(compare=False)
 
 
 def place_below(root, name, allow_outside=False):
-    """The :class:`OutputPath` of file ``name`` below the folder ``root``. A link at the file's own place is replaced, not followed.
+    """The :class:`OutputPath` of file ``name`` below the folder ``root``. A link at the file's own
+    place is replaced, not followed.
 
     Raises
     ------
     ValueError
-        It leads out, by its name or by a link, and ``allow_outside`` is not set; or it cannot be a file.
+        It leads out, by its name or by a link, and ``allow_outside`` is not set; or it cannot be a
+        file.
     """
     path = os.path.join(root, name)
     base, folder = os.path.realpath(root), os.path.realpath(os.path.dirname(path) or ".")
@@ -92,9 +110,11 @@ def place_below(root, name, allow_outside=False):
 
 
 def write_places(files):
-    """Writes all of ``files`` (:class:`OutputPath` -> bytes) or none: complete beside their places first, then renamed.
+    """Writes all of ``files`` (:class:`OutputPath` -> bytes) or none: complete beside their places
+    first, then renamed.
 
-    No link below a root is followed: one that was put there since :func:`place_below` fails the write.
+    No link below a root is followed: one that was put there since :func:`place_below` fails the
+    write.
     """
     written, folders = [], []
     place = None
@@ -120,6 +140,7 @@ def write_places(files):
 
 class _Folder:
     """The folder of a :class:`OutputPath`, made if it is not there, and held open."""
+
     def __init__(self, place):
         os.makedirs(place.root, exist_ok=True)
         self.temporary = f".{place.parts[-1]}.{secrets.token_hex(8)}"
@@ -144,8 +165,16 @@ class _Folder:
         return name if self._handle is not None else os.path.join(self._path, name)
 
     def create(self, data):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-        with os.fdopen(os.open(self._name(self.temporary), flags, 0o666, dir_fd=self._handle), "wb") as file:
+        flags = (
+            os.O_WRONLY
+            | os.O_CREAT
+            | os.O_EXCL
+            | getattr(os, "O_NOFOLLOW", 0)
+            | getattr(os, "O_BINARY", 0)
+        )
+        with os.fdopen(
+            os.open(self._name(self.temporary), flags, 0o666, dir_fd=self._handle), "wb"
+        ) as file:
             file.write(data)
 
     def rename(self, old, new):

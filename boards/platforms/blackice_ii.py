@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """myStorm BlackIce II whose SRAM is deselected while the FPGA does not drive its lines."""
+
 from amaranth.build import Attrs, Resource
 from amaranth_boards.blackice_ii import BlackIceIIPlatform as _BlackIceIIPlatform
 
@@ -7,9 +8,13 @@ __all__ = ["BlackIceIIPlatform"]
 
 
 def _pulled_up(resource):
-    return Resource(resource.name, resource.number, *resource.ios, Attrs(**resource.attrs, PULLUP=1))
+    return Resource(
+        resource.name, resource.number, *resource.ios, Attrs(**resource.attrs, PULLUP=1)
+    )
 
 
 class BlackIceIIPlatform(_BlackIceIIPlatform):
-    """The registry's, with the SRAM's lines pulled up: released until the first clock, OE# and WE# must be high."""
+    """The registry's, with the SRAM's lines pulled up: released until the first clock, OE# and WE#
+    must be high."""
+
     resources = [_pulled_up(r) if r.name == "sram" else r for r in _BlackIceIIPlatform.resources]

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Colorlight i5 (V7.0) and i9 (V7.2) on their extension board: LED-wall receiver cards with an ECP5 and 32-bit SDRAM.
+"""Colorlight i5 (V7.0) and i9 (V7.2) on their extension board: LED-wall receiver cards with an ECP5
+and 32-bit SDRAM.
 
 Chip select of the SDRAM is tied low, its clock enable high, and its byte masks low, on the card.
 """
+
 from amaranth.build import Attrs, Clock, Connector, Pins, PinsN, Resource
 from amaranth.vendor import LatticeECP5Platform
 from amaranth_boards.resources import SDRAMResource, UARTResource
@@ -19,10 +21,19 @@ def _resources(led):
         # The DAPLink of the extension board.
         UARTResource(0, rx="H18", tx="J17", attrs=Attrs(IO_TYPE="LVCMOS33", PULLMODE="UP")),
         SDRAMResource(
-            0, clk="B9", we_n="A10", ras_n="B10", cas_n="A9", ba="B11 C8",
+            0,
+            clk="B9",
+            we_n="A10",
+            ras_n="B10",
+            cas_n="A9",
+            ba="B11 C8",
             a="B13 C14 A16 A17 B16 B15 A14 A13 A12 A11 B12",
-            dq="B6 A5 A6 A7 C7 B8 B5 A8 D8 D7 E8 D6 C6 D5 E7 C5 C10 D9 E11 D11 C11 D12 E9 C12 E14 C15 E13 D15 E12 B17 D14 D13",
-            attrs=Attrs(IO_TYPE="LVCMOS33", SLEWRATE="FAST")),
+            dq=(
+                "B6 A5 A6 A7 C7 B8 B5 A8 D8 D7 E8 D6 C6 D5 E7 C5 C10 D9 E11 D11 C11 D12 E9 C12 "
+                "E14 C15 E13 D15 E12 B17 D14 D13"
+            ),
+            attrs=Attrs(IO_TYPE="LVCMOS33", SLEWRATE="FAST"),
+        ),
     ]
 
 
@@ -31,8 +42,8 @@ class _ColorlightPlatform(LatticeECP5Platform):
     speed = "6"
     default_clk = "clk25"
     connectors = [
-        Connector("pmod", 0, "C17 B18 B20 F20 - - A18 A19 B19 D20 - -"),    # E on the extension board
-        Connector("pmod", 1, "D1 C1 C2 E3 - - E2 D2 B1 A3 - -"),            # F
+        Connector("pmod", 0, "C17 B18 B20 F20 - - A18 A19 B19 D20 - -"),  # E on the extension board
+        Connector("pmod", 1, "D1 C1 C2 E3 - - E2 D2 B1 A3 - -"),  # F
     ]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OrangeCrab r0.2 with a UART on its header, and without tools of the bootloader's in the build."""
+
 from amaranth.build import Attrs
 from amaranth.vendor import LatticeECP5Platform
 from amaranth_boards.orangecrab_r0_2 import OrangeCrabR0_2_25FPlatform, OrangeCrabR0_2_85FPlatform
@@ -15,7 +16,9 @@ class _OrangeCrab:
     def __init__(self, **arguments):
         super().__init__(**arguments)
         # Pins 0 (in) and 1 (out) of the header, where a Feather has its serial port.
-        self.add_resources([UARTResource(0, rx="N17", tx="M18", attrs=Attrs(IO_TYPE="LVCMOS33", PULLMODE="UP"))])
+        self.add_resources(
+            [UARTResource(0, rx="N17", tx="M18", attrs=Attrs(IO_TYPE="LVCMOS33", PULLMODE="UP"))]
+        )
 
 
 class OrangeCrab25FPlatform(_OrangeCrab, OrangeCrabR0_2_25FPlatform):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of a core's timeline, and the part of a virtual board's top that shows them to the harness. No bitstream has it."""
+"""Rows of a core's timeline, and the part of a virtual board's top that shows them to the harness.
+No bitstream has it."""
+
 from dataclasses import dataclass
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
@@ -12,32 +14,47 @@ from ...gateware.shell.activity import Activity, Row
 __all__ = ["CLASSES", "ActivityProbe", "Shown", "rows_of"]
 
 #: Names of the classes of a cycle by number: those of their counters.
-CLASSES = {StallClass.WORK: "work", StallClass.FETCH: "stall_fetch", StallClass.OPERAND: "stall_operand", StallClass.WRITE: "stall_write",
-           StallClass.OTHER: "stall_other"}
-#: Name of the row of the core's classes, for which an engine with a clock of its own gives the signals.
+CLASSES = {
+    StallClass.WORK: "work",
+    StallClass.FETCH: "stall_fetch",
+    StallClass.OPERAND: "stall_operand",
+    StallClass.WRITE: "stall_write",
+    StallClass.OTHER: "stall_other",
+}
+#: Name of the row of the core's classes, for which an engine with a clock of its own gives the
+#: signals.
 _CLASS = "class"
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A row as it is shown: the :class:`~quintet.gateware.shell.activity.Row`, and what its slices are.
+    """A row as it is shown: the :class:`~quintet.gateware.shell.activity.Row`, and what its slices
+    are.
 
-    ``kind``: ``"run"``, ``"class"``, ``"unit"``, or ``"pulses"``, of which those that are near each other are one slice.
+    ``kind``: ``"run"``, ``"class"``, ``"unit"``, or ``"pulses"``, of which those that are near each
+    other are one slice.
     """
+
     row: Row
     kind: str = "unit"
 
 
 def rows_of(core):
-    """The :class:`Shown` of a core (:class:`~quintet.gateware.shell.core.CoreShell`), the run first, in the order in which they are drawn."""
+    """The :class:`Shown` of a core (:class:`~quintet.gateware.shell.core.CoreShell`), the run
+    first, in the order in which they are drawn."""
     control = core.engine.control.signature
     own = {row.name: row for row in core.engine.rows()}
     classes = own.pop(_CLASS, Row(_CLASS) if control.cycle_bits == 1 else None)
     whole = [] if classes is None else [Shown(classes, "class")]
     cores = [Shown(Row(f"{_CLASS} of core {k}"), "class") for k in range(control.views - 1)]
-    return (Shown(Row("run", numbered=False), "run"), *whole, *cores, *map(Shown, own.values()),
-            *(Shown(Row(name, numbered=False)) for name in ("memory reads", "memory writes")),
-            *(Shown(Row(name, numbered=False), "pulses") for name in ("link to board", "link to host")))
+    return (
+        Shown(Row("run", numbered=False), "run"),
+        *whole,
+        *cores,
+        *map(Shown, own.values()),
+        *(Shown(Row(name, numbered=False)) for name in ("memory reads", "memory writes")),
+        *(Shown(Row(name, numbered=False), "pulses") for name in ("link to board", "link to host")),
+    )
 
 
 class ActivityProbe(wiring.Component):
@@ -50,11 +67,15 @@ class ActivityProbe(wiring.Component):
     Members
     -------
     flags : Out, array of 9 bits a row: [0] busy, [1] takes, [2] leaves, [8:3] parts
-    number : Out, array of 32 bits a row: address of the instruction; of classes the number of the class
+    number : Out, array of 32 bits a row: address of the instruction;
+        of classes the number of the class
     """
+
     def __init__(self, *, soc):
         self.soc, self.rows = soc, rows_of(soc.core)
-        super().__init__({"flags": Out(9).array(len(self.rows)), "number": Out(32).array(len(self.rows))})
+        super().__init__(
+            {"flags": Out(9).array(len(self.rows)), "number": Out(32).array(len(self.rows))}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -73,8 +94,15 @@ class ActivityProbe(wiring.Component):
                     m.d[domain] += kept.eq(begins)
                 busy = begins | kept & ~ends
             if row.name in own and domain == "sync" and not row.queue:
-                busy = Value.cast(busy).any() & counting        # not in what comes behind a run
-            m.d.comb += flags.eq(Cat(Value.cast(busy).any(), signals.takes, signals.leaves, Const(0, 6) + signals.parts))
+                busy = Value.cast(busy).any() & counting  # not in what comes behind a run
+            m.d.comb += flags.eq(
+                Cat(
+                    Value.cast(busy).any(),
+                    signals.takes,
+                    signals.leaves,
+                    Const(0, 6) + signals.parts,
+                )
+            )
             if row.numbered:
                 shown[row.name] = self._number(m, k, row, signals, domain, shown)
                 m.d.comb += number.eq(shown[row.name])
@@ -98,7 +126,9 @@ class ActivityProbe(wiring.Component):
                 m.d[domain] += at.eq(at + signals.each)
             new = base + at
         else:
-            new = base + (shown[signals.number] if isinstance(signals.number, str) else signals.number)
+            new = base + (
+                shown[signals.number] if isinstance(signals.number, str) else signals.number
+            )
         if row.queue or isinstance(signals.takes, Const):
             return new
         kept = Signal(32, name=f"number_{k}")
@@ -115,8 +145,12 @@ class ActivityProbe(wiring.Component):
             found[_CLASS] = Activity(counting, number=engine.stall.as_value())
         if core.engine.control.signature.views > 1:
             for k in range(core.engine.control.signature.views - 1):
-                found[f"{_CLASS} of core {k}"] = Activity(counting, number=engine.part[k].stall.as_value())
-        found |= dict(zip(("memory reads", "memory writes"), self._memory(m, core.memory), strict=True))
+                found[f"{_CLASS} of core {k}"] = Activity(
+                    counting, number=engine.part[k].stall.as_value()
+                )
+        found |= dict(
+            zip(("memory reads", "memory writes"), self._memory(m, core.memory), strict=True)
+        )
         for name, line in (("link to board", soc.rx), ("link to host", soc.tx)):
             found[name] = Activity(line.valid & line.ready)
         return found
@@ -128,5 +162,7 @@ class ActivityProbe(wiring.Component):
         writes = port.req.payload.write
         came, acked = port.r.valid & port.r.ready, port.ack.valid & port.ack.ready
         m.d.sync += [
-            beats.eq(beats + Mux(asked & ~writes, port.req.payload.beats + 1, 0) - came), requests.eq(requests + (asked & writes) - acked)]
+            beats.eq(beats + Mux(asked & ~writes, port.req.payload.beats + 1, 0) - came),
+            requests.eq(requests + (asked & writes) - acked),
+        ]
         return Activity(beats.any()), Activity(requests.any())

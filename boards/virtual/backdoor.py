@@ -1,28 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory of a virtual board, read and written where it lies: in the memory chip's model, or in the cells of the design.
+"""Main memory of a virtual board, read and written where it lies: in the memory chip's model, or in
+the cells of the design.
 
-No cycle passes for a byte, which over the link costs the simulation of some ten cycles of the whole SoC.
+No cycle passes for a byte, which over the link costs the simulation of some ten cycles of the whole
+SoC.
 """
+
 import numpy as np
 
 from ...gateware.memory.spram import BLOCK_BYTES
 
 __all__ = ["Backdoor"]
 
-#: Cycles from a write's acknowledgement until the chip has executed the command that is on its way, with many to spare.
+#: Cycles from a write's acknowledgement until the chip has executed the command that is on its way,
+#: with many to spare.
 DRAIN = 64
 
 
 class Backdoor:
     """Reads and writes the main memory of a :class:`~.board.VirtualBoard`.
 
-    It may be used where :meth:`quiet` says so and every request over the link was answered: then nothing between the SoC's bus and the
-    memory holds a byte that the memory does not (docs/how/virtual-board.md).
+    It may be used where :meth:`quiet` says so and every request over the link was answered: then
+    nothing between the SoC's bus and the memory holds a byte that the memory does not
+    (docs/how/virtual-board.md).
 
     Attributes
     ----------
     size : int, bytes of main memory, from address 0
     """
+
     def __init__(self, board):
         self._board, backing = board, board.soc.backing
         self.size = backing.size
@@ -32,7 +38,10 @@ class Backdoor:
         elif backing.kind == "SPRAM":
             lanes = backing.beat_bytes // 2
             banks = self.size // (BLOCK_BYTES * lanes)
-            self._banks = [[self._cells(f"soc.memory.cell_{bank}_{lane}.memory", 2) for lane in range(lanes)] for bank in range(banks)]
+            self._banks = [
+                [self._cells(f"soc.memory.cell_{bank}_{lane}.memory", 2) for lane in range(lanes)]
+                for bank in range(banks)
+            ]
         else:
             self._banks = [[self._cells("soc.memory.memory", backing.beat_bytes)]]
         self._beat = sum(lane.shape[1] for lane in self._banks[0])
@@ -43,7 +52,8 @@ class Backdoor:
         return self._board.simulation.memory(path).view(np.uint8)[:, :width]
 
     def quiet(self):
-        """Whether the core is not busy and no byte waits for the board; a few cycles pass, so that all writes have reached the memory."""
+        """Whether the core is not busy and no byte waits for the board; a few cycles pass, so that
+        all writes have reached the memory."""
         self._board.advance(DRAIN)
         return not self._board.busy and not self._board.waiting
 
@@ -52,7 +62,8 @@ class Backdoor:
         return address >= 0 and size >= 0 and address + size <= self.size
 
     def _beats(self, address, size):
-        """Of each bank that the bytes touch: its lanes, limited to the beats touched, and where these begin in the memory."""
+        """Of each bank that the bytes touch: its lanes, limited to the beats touched, and where
+        these begin in the memory."""
         for number, lanes in enumerate(self._banks):
             base = number * self._bank_bytes
             first = max(address - base, 0) // self._beat
@@ -66,15 +77,17 @@ class Backdoor:
         for lanes, base in self._beats(address, size):
             start = base if start is None else start
             found.append(np.concatenate(lanes, axis=1).tobytes())
-        return b"".join(found)[address - start:address - start + size] if found else b""
+        return b"".join(found)[address - start : address - start + size] if found else b""
 
     def write(self, address, data):
         """Writes ``data`` (bytes) at ``address``."""
         for lanes, base in self._beats(address, len(data)):
             beats = np.concatenate(lanes, axis=1)
             low, high = max(address, base), min(address + len(data), base + beats.size)
-            beats.reshape(-1)[low - base:high - base] = np.frombuffer(data, np.uint8)[low - address:high - address]
+            beats.reshape(-1)[low - base : high - base] = np.frombuffer(data, np.uint8)[
+                low - address : high - address
+            ]
             at = 0
             for lane in lanes:
-                lane[:] = beats[:, at:at + lane.shape[1]]
+                lane[:] = beats[:, at : at + lane.shape[1]]
                 at += lane.shape[1]

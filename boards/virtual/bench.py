@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core alone, compiled, with a model of main memory that can be as fast or as contrary as the contract allows."""
+"""A core alone, compiled, with a model of main memory that can be as fast or as contrary as the
+contract allows."""
+
 import ctypes
 from dataclasses import dataclass, fields
 
@@ -30,6 +32,7 @@ class Behaviour:
     depth : requests that may wait
     answers : read beats on their way at most
     """
+
     latency: int = 1
     latency_spread: int = 0
     gap: int = 0
@@ -44,10 +47,15 @@ class Behaviour:
         kind = rng.randrange(4)
         if kind == 0:
             return cls(latency=rng.randint(1, 8))
-        return cls(latency=rng.randint(1, most), latency_spread=rng.choice((0, 3, most)),
-                   gap=rng.choice((1, 4, most)), gap_percent=rng.choice((2, 10, 50, 100) if kind > 1 else (2, 10)),
-                   stall_percent=rng.choice((0, 10, 50, 75)), depth=rng.choice((1, 2, 8)),
-                   answers=rng.choice((1, 4, 64)))
+        return cls(
+            latency=rng.randint(1, most),
+            latency_spread=rng.choice((0, 3, most)),
+            gap=rng.choice((1, 4, most)),
+            gap_percent=rng.choice((2, 10, 50, 100) if kind > 1 else (2, 10)),
+            stall_percent=rng.choice((0, 10, 50, 75)),
+            depth=rng.choice((1, 2, 8)),
+            answers=rng.choice((1, 4, 64)),
+        )
 
 
 #: One beat a cycle on every port, eight cycles of latency.
@@ -59,8 +67,14 @@ class _Behaviour(ctypes.Structure):
 
 
 class _Injection(ctypes.Structure):
-    _fields_ = [("port", ctypes.c_int), ("write", ctypes.c_int), ("low", ctypes.c_uint64), ("high", ctypes.c_uint64),
-                ("skip", ctypes.c_uint64), ("count", ctypes.c_uint64)]
+    _fields_ = [
+        ("port", ctypes.c_int),
+        ("write", ctypes.c_int),
+        ("low", ctypes.c_uint64),
+        ("high", ctypes.c_uint64),
+        ("skip", ctypes.c_uint64),
+        ("count", ctypes.c_uint64),
+    ]
 
 
 _H = ctypes.c_void_p
@@ -75,13 +89,15 @@ class CoreBench(Simulation):
     preset, overrides : as for ``SPACE.resolve``
     beat_bytes : bytes of a beat
     memory_size : bytes of main memory, a multiple of 64; what :meth:`load` is given may be smaller
-    ports : ``"bare"``: every port of the engine has a memory of its own; ``"shell"``: the core as it stands in a SoC
+    ports : ``"bare"``: every port of the engine has a memory of its own; ``"shell"``:
+        the core as it stands in a SoC
     trace, cache, progress : as :func:`~.compile.build_library`
 
     Attributes
     ----------
     memory : numpy uint8 array, all of main memory; may be read and written between runs
     """
+
     FUNCTIONS = {
         "quintet_step": (None, [_H, ctypes.c_uint64]),
         "bench_ports": (ctypes.c_int, [_H]),
@@ -96,8 +112,19 @@ class CoreBench(Simulation):
         "bench_traffic": (None, [_H, ctypes.c_int, ctypes.c_void_p]),
     }
 
-    def __init__(self, isa, *, preset=None, overrides=None, beat_bytes, memory_size=1 << 20, ports="bare",
-                 trace=False, cache=None, progress=None):
+    def __init__(
+        self,
+        isa,
+        *,
+        preset=None,
+        overrides=None,
+        beat_bytes,
+        memory_size=1 << 20,
+        ports="bare",
+        trace=False,
+        cache=None,
+        progress=None,
+    ):
         room = open_room(isa) if isinstance(isa, str) else isa
         if ports not in ("bare", "shell"):
             raise ValueError(f"ports must be bare or shell, not {ports!r}")
@@ -105,8 +132,11 @@ class CoreBench(Simulation):
         self.params = room.params.SPACE.resolve(preset, overrides)
         self.beat_bytes = beat_bytes
         top = (BareCore if ports == "bare" else ShellCore)(
-            room=room, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size)
-        super().__init__(build_library(top, harness="bench.cpp", trace=trace, cache=cache, progress=progress))
+            room=room, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size
+        )
+        super().__init__(
+            build_library(top, harness="bench.cpp", trace=trace, cache=cache, progress=progress)
+        )
         if top.domain is not None:
             self.second_clock(top.domain.ratio)
         self.port_count = self.c.bench_ports(self.handle)
@@ -127,7 +157,8 @@ class CoreBench(Simulation):
         self.c.bench_memory(self.handle, self.memory.ctypes.data, size, self.beat_bytes)
 
     def behave(self, behaviour, *, seed=0, port=-1):
-        """Set how a port (-1: all of them) answers from now on. Only between runs; each run begins with the seed."""
+        """Set how a port (-1: all of them) answers from now on. Only between runs; each run begins
+        with the seed."""
         values = _Behaviour(**{f.name: getattr(behaviour, f.name) for f in fields(Behaviour)})
         if behaviour.latency < 1 or behaviour.depth < 1 or behaviour.answers < 1:
             raise ValueError("latency, depth and answers must be at least 1")
@@ -137,8 +168,8 @@ class CoreBench(Simulation):
         self.c.bench_behave(self.handle, port, seed, values)
 
     def inject(self, *, low=0, high=1 << 32, port=-1, write=None, skip=0, count=1):
-        """Answer beats with an error: ``count`` beats after ``skip`` others, of those that touch bytes ``low`` to
-        ``high`` (exclusive), of one port or all, of one direction or both."""
+        """Answer beats with an error: ``count`` beats after ``skip`` others, of those that touch
+        bytes ``low`` to ``high`` (exclusive), of one port or all, of one direction or both."""
         direction = -1 if write is None else int(write)
         self.c.bench_inject(self.handle, _Injection(port, direction, low, high, skip, count))
 
@@ -146,8 +177,9 @@ class CoreBench(Simulation):
         self.c.bench_clear_injections(self.handle)
 
     def load(self, image):
-        """Fill main memory with ``image`` from address 0; the memory ends with it, for the design's requests too."""
-        self.memory[:len(image)] = image
+        """Fill main memory with ``image`` from address 0; the memory ends with it, for the design's
+        requests too."""
+        self.memory[: len(image)] = image
         self._attach(len(image))
 
     # The register block
@@ -213,7 +245,9 @@ class CoreBench(Simulation):
                 if self._written.get(name, reset) == value:
                     continue
                 for part in range(register.width // 32):
-                    self.write_register(register.offset + 4 * index + 4 * part, value >> 32 * part & 0xFFFF_FFFF)
+                    self.write_register(
+                        register.offset + 4 * index + 4 * part, value >> 32 * part & 0xFFFF_FFFF
+                    )
                 self._written[name] = value
         base = self._written.get("window_base", 0) & ~63
         limit = self._written.get("window_limit", self._resets["window_limit"]) & ~63
@@ -233,7 +267,8 @@ class CoreBench(Simulation):
         Raises
         ------
         SimulationError
-            The core does not end within ``patience`` cycles after the abort, or leaves something owed on a port.
+            The core does not end within ``patience`` cycles after the abort, or leaves something
+            owed on a port.
         """
         self.start(registers)
         if self.wait(cycle_limit):
@@ -253,27 +288,47 @@ class CoreBench(Simulation):
         """The :class:`Outcome` of the run that ended."""
         if not self.c.bench_idle(self.handle):
             raise SimulationError("the run ended with something outstanding on a memory port")
-        read = {name: self.read_register(self.registers[name].offset)
-                for name in ("status", "fault_code", "fault_pc", "fault_detail")}
+        read = {
+            name: self.read_register(self.registers[name].offset)
+            for name in ("status", "fault_code", "fault_pc", "fault_detail")
+        }
         status = "aborted" if read["status"] & 8 else "fault" if read["status"] & 4 else "done"
         fault = None
         if read["fault_code"]:
-            fault = FaultReport(read["fault_code"], self._faults.get(read["fault_code"], "?"), read["fault_pc"],
-                                read["fault_detail"])
-        values = {r.name: self.read_register(r.offset) for r in self.isa.registers
-                  if not r.given and r.count == 1 and r.width == 32}
+            fault = FaultReport(
+                read["fault_code"],
+                self._faults.get(read["fault_code"], "?"),
+                read["fault_pc"],
+                read["fault_detail"],
+            )
+        values = {
+            r.name: self.read_register(r.offset)
+            for r in self.isa.registers
+            if not r.given and r.count == 1 and r.width == 32
+        }
         return Outcome(status, fault, {name: self.counter(name) for name in self.counters}, values)
 
     def traffic(self, port):
-        """(read requests, write requests, read beats, write beats) of a port since the last call."""
+        """(read requests, write requests, read beats, write beats) of a port since the last
+        call."""
         totals = (ctypes.c_uint64 * 4)()
         self.c.bench_traffic(self.handle, port, totals)
         return tuple(totals)
 
 
 def bench_opener(isa, builds, memory_size):
-    """``open_build(name)``: the bench of a build, compiled once per machine; ``builds``: name -> (preset, overrides, beat bytes, ports)."""
+    """``open_build(name)``: the bench of a build, compiled once per machine; ``builds``: name ->
+    (preset, overrides, beat bytes, ports)."""
+
     def open_build(name):
         preset, overrides, beat_bytes, ports = builds[name]
-        return CoreBench(isa, preset=preset, overrides=overrides, beat_bytes=beat_bytes, memory_size=memory_size, ports=ports)
+        return CoreBench(
+            isa,
+            preset=preset,
+            overrides=overrides,
+            beat_bytes=beat_bytes,
+            memory_size=memory_size,
+            ports=ports,
+        )
+
     return open_build

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The virtual board: the SoC of a bitstream, compiled, between models of the memory chip and of the host's wires."""
+"""The virtual board: the SoC of a bitstream, compiled, between models of the memory chip and of the
+host's wires."""
+
 import ctypes
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +14,18 @@ from .simulation import Simulation
 from .sources import made_from
 from .top import VirtualTop
 
-__all__ = ["REGISTER_FUNCTIONS", "BoardConfig", "BoardSimulation", "VirtualBoard", "VirtualPipe", "describe_chip", "open_virtual"]
+__all__ = [
+    "REGISTER_FUNCTIONS",
+    "BoardConfig",
+    "BoardSimulation",
+    "VirtualBoard",
+    "VirtualPipe",
+    "describe_chip",
+    "open_virtual",
+]
 
-#: A read returns what came once the board has been silent for so many cycles (of the byte pipe; wires: two bytes' time).
+#: A read returns what came once the board has been silent for so many cycles (of the byte pipe;
+#: wires: two bytes' time).
 SILENCE = 64
 _CHIPS = Path(__file__).resolve().parents[2] / "gateware" / "memory" / "chips"
 _U32, _U64, _I64, _H = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_void_p
@@ -25,15 +36,26 @@ _PHASES = ("t_is", "t_ih", "t_ac2", "t_ac3", "t_oh")
 
 class BoardConfig(ctypes.Structure):
     """What a harness is told of the memory chip and the serial line (``chip_config.hpp``)."""
-    _fields_ = [("cycles_per_bit", ctypes.c_double), *((name, _U32) for name in _PARTS),
-                *((name, _U64) for name in ("period_ps", "cl2_period_ps", "cl3_period_ps")),
-                *((f"{name}_ps", _U64) for name in _TIMES), ("powerup_ps", _U64), ("refresh_ps", _U64),
-                *((f"{name}_ps", _I64) for name in _PHASES), ("rises_ps", _I64 * 2), ("returns_ps", _I64 * 2),
-                ("address_bits", _U32), ("too_fast", _U32), ("reset_cycles", _U32)]
+
+    _fields_ = [
+        ("cycles_per_bit", ctypes.c_double),
+        *((name, _U32) for name in _PARTS),
+        *((name, _U64) for name in ("period_ps", "cl2_period_ps", "cl3_period_ps")),
+        *((f"{name}_ps", _U64) for name in _TIMES),
+        ("powerup_ps", _U64),
+        ("refresh_ps", _U64),
+        *((f"{name}_ps", _I64) for name in _PHASES),
+        ("rises_ps", _I64 * 2),
+        ("returns_ps", _I64 * 2),
+        ("address_bits", _U32),
+        ("too_fast", _U32),
+        ("reset_cycles", _U32),
+    ]
 
 
 def describe_chip(config, soc, part, path):
-    """Set in ``config`` the geometry and times of an SDRAM ``part`` of ``soc`` behind ``path`` (ClockPath)."""
+    """Set in ``config`` the geometry and times of an SDRAM ``part`` of ``soc`` behind ``path``
+    (ClockPath)."""
     for name in _PARTS:
         setattr(config, name, getattr(part, name))
     for name in (*_TIMES, *_PHASES):
@@ -49,14 +71,19 @@ def describe_chip(config, soc, part, path):
 
 #: What a library that records registers exports (``register_exports.hpp``).
 REGISTER_FUNCTIONS = {
-    "registers_keep": (None, [_H]), "registers_sums": (_U64, [_H, _H]), "registers_expect": (None, [_H, _U64, _U64, _H]),
-    "registers_differ": (_U64, [_H]), "registers_copy": (None, [_H, _U64, _H]), "registers_copies": (_U64, [_H, _H]),
+    "registers_keep": (None, [_H]),
+    "registers_sums": (_U64, [_H, _H]),
+    "registers_expect": (None, [_H, _U64, _U64, _H]),
+    "registers_differ": (_U64, [_H]),
+    "registers_copy": (None, [_H, _U64, _H]),
+    "registers_copies": (_U64, [_H, _H]),
     "registers_levels": (None, [_H, _H]),
 }
 
 
 class BoardSimulation(Simulation):
     """One virtual board's compiled design (``board.cpp``)."""
+
     FUNCTIONS = {
         "board_configure": (None, [_H, ctypes.POINTER(BoardConfig)]),
         "board_run": (_U64, [_H, _U64, _U64, _U64]),
@@ -78,15 +105,19 @@ class BoardSimulation(Simulation):
 
     def __init__(self, library):
         if library.registers is not None:
-            self.FUNCTIONS = {**self.FUNCTIONS, **REGISTER_FUNCTIONS, "registers_watch": (None, [_H, _U64, _U64, _H, _H, _H])}
+            self.FUNCTIONS = {
+                **self.FUNCTIONS,
+                **REGISTER_FUNCTIONS,
+                "registers_watch": (None, [_H, _U64, _U64, _H, _H, _H]),
+            }
         super().__init__(library)
 
 
 class VirtualPipe:
     """The link of a virtual board, as ``LinkClient`` uses it (docs/how/contracts.md, section 5).
 
-    Time is the board's: :meth:`now` counts simulated seconds, and they pass only inside :meth:`read` and :meth:`sleep`,
-    so that a run is the same every time, on every machine.
+    Time is the board's: :meth:`now` counts simulated seconds, and they pass only inside
+    :meth:`read` and :meth:`sleep`, so that a run is the same every time, on every machine.
 
     Attributes
     ----------
@@ -95,6 +126,7 @@ class VirtualPipe:
     silence : int, cycles without a byte after which a read returns
     epoch : int, cycle from which :meth:`now` counts
     """
+
     def __init__(self, board, name, bytes_per_second):
         self._board = board
         self.name = name
@@ -110,10 +142,13 @@ class VirtualPipe:
         simulation.c.board_write(simulation.handle, data, len(data))
 
     def read(self, limit, timeout):
-        """At most ``limit`` bytes; simulates until the first of them comes, ``timeout`` simulated seconds at most."""
+        """At most ``limit`` bytes; simulates until the first of them comes, ``timeout`` simulated
+        seconds at most."""
         simulation = self._board.simulation
         if not simulation.c.board_available(simulation.handle):
-            self._board.advance(max(1, round(timeout * self._board.clock_hz)), wanted=limit, silence=self.silence)
+            self._board.advance(
+                max(1, round(timeout * self._board.clock_hz)), wanted=limit, silence=self.silence
+            )
         return self.take(limit)
 
     def take(self, limit=1 << 16):
@@ -124,7 +159,8 @@ class VirtualPipe:
         return room.raw[:count]
 
     def forget(self):
-        """Drop what the board has not taken yet, and what it has sent: the cable is pulled. What it has taken it still answers."""
+        """Drop what the board has not taken yet, and what it has sent: the cable is pulled. What it
+        has taken it still answers."""
         simulation = self._board.simulation
         simulation.c.board_forget(simulation.handle)
 
@@ -158,21 +194,50 @@ class VirtualBoard(SimulatedBoard):
     simulation : :class:`BoardSimulation`
     library : :class:`~.compile.Library`
 
-    ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows. ``reset_cycles``: int, that the reset at power-up lasts.
-    ``before``: callable(BoardSimulation) called before it; then the library has its registers.
+    ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
+    ``reset_cycles``: int, that the reset at power-up lasts. ``before``: callable(BoardSimulation)
+    called before it; then the library has its registers.
     """
-    def __init__(self, *, board, soc, link="bytes", trace=None, cache=None, progress=None, part_changes=None, path=None, made_from=None,
-                 reset_cycles=4, before=None):
+
+    def __init__(
+        self,
+        *,
+        board,
+        soc,
+        link="bytes",
+        trace=None,
+        cache=None,
+        progress=None,
+        part_changes=None,
+        path=None,
+        made_from=None,
+        reset_cycles=4,
+        before=None,
+    ):
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
         baud = board.port_of("uart").baud if link == "wire" else None
         self.soc, self.clock_hz = soc, soc.clock_hz
         top = VirtualTop(soc=soc, baud=baud)
         self.library = build_library(
-            top, harness="board.cpp", include=[_CHIPS] if top.part else [], trace=trace is not None, cache=cache,
-            progress=progress, made_from=made_from, registers=before is not None, title=f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for {board.name}",
-            defines={"BOARD_SDRAM": int(soc.backing.kind == "SDRAM"), "BOARD_WIRE": int(baud is not None),
-                     "BOARD_SRAM": int(soc.backing.kind == "SRAM")})
+            top,
+            harness="board.cpp",
+            include=[_CHIPS] if top.part else [],
+            trace=trace is not None,
+            cache=cache,
+            progress=progress,
+            made_from=made_from,
+            registers=before is not None,
+            title=(
+                f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} "
+                f"for {board.name}"
+            ),
+            defines={
+                "BOARD_SDRAM": int(soc.backing.kind == "SDRAM"),
+                "BOARD_WIRE": int(baud is not None),
+                "BOARD_SRAM": int(soc.backing.kind == "SRAM"),
+            },
+        )
         self.simulation = BoardSimulation(self.library)
         if soc.domain is not None:
             self.simulation.second_clock(soc.domain.ratio)
@@ -184,8 +249,14 @@ class VirtualBoard(SimulatedBoard):
             config.address_bits = top.part.address_bits
             config.too_fast = soc.clock_hz > replace(top.part, **(part_changes or {})).max_hz
         elif top.part is not None:
-            # Changes, or another path of the clock, make a chip that differs from what the controller was told (tests).
-            describe_chip(config, soc, replace(top.part, **(part_changes or {})), path or soc.clocking.sdram.path)
+            # Changes, or another path of the clock, make a chip that differs from what the
+            # controller was told (tests).
+            describe_chip(
+                config,
+                soc,
+                replace(top.part, **(part_changes or {})),
+                path or soc.clocking.sdram.path,
+            )
         config.reset_cycles = self.reset_cycles = reset_cycles
         if before is not None:
             before(self.simulation)
@@ -207,7 +278,9 @@ class VirtualBoard(SimulatedBoard):
         """Commands the memory chip has seen, by name."""
         counts = (_U64 * 5)()
         self.simulation.c.board_chip_counts(self.simulation.handle, counts)
-        return dict(zip(("activates", "precharges", "reads", "writes", "refreshes"), counts, strict=True))
+        return dict(
+            zip(("activates", "precharges", "reads", "writes", "refreshes"), counts, strict=True)
+        )
 
     @property
     def refreshes(self):
@@ -217,18 +290,34 @@ class VirtualBoard(SimulatedBoard):
     # Faults, for tests of what finds them
 
     def spoil_wires(self, *, stuck_at_0=0, stuck_at_1=0, exchanged=(0, 0)):
-        """Spoil the wires to the memory chip: data lines, as masks, that are always 0 or 1, and two address lines that are exchanged."""
-        self.simulation.c.board_wires(self.simulation.handle, ~stuck_at_0 & (1 << 64) - 1, stuck_at_1, *exchanged)
+        """Spoil the wires to the memory chip: data lines, as masks, that are always 0 or 1, and two
+        address lines that are exchanged."""
+        self.simulation.c.board_wires(
+            self.simulation.handle, ~stuck_at_0 & (1 << 64) - 1, stuck_at_1, *exchanged
+        )
 
     def stick(self, path, word, bit, value):
-        """Keep a bit of a memory of the design, named as :meth:`~.simulation.Simulation.memory` does, at ``value``."""
+        """Keep a bit of a memory of the design, named as :meth:`~.simulation.Simulation.memory`
+        does, at ``value``."""
         cells = self.simulation.memory(path)
         mask = 1 << bit % 32
-        self.simulation.c.board_stick(self.simulation.handle, cells[word, bit // 32:].ctypes.data, mask, mask * value)
+        self.simulation.c.board_stick(
+            self.simulation.handle, cells[word, bit // 32 :].ctypes.data, mask, mask * value
+        )
 
 
-def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None, *, clock_hz=None, cache=None,
-                 progress=None):
+def open_virtual(
+    board,
+    isa,
+    preset=None,
+    params=None,
+    link="bytes",
+    trace=None,
+    *,
+    clock_hz=None,
+    cache=None,
+    progress=None,
+):
     """Switch on a virtual board.
 
     Parameters
@@ -236,8 +325,9 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     board : name of a board, or a Board
     isa : name of an ISA, a Room, or ``None`` for a SoC without a core
     preset, params : of the core; without ``preset`` the board's default
-    link : ``"bytes"``: the host's bytes go straight to the link; ``"wire"``: through the UART, bit by bit, at the
-        board's rate; ``"uartbone"``: straight to a link that speaks LiteX's UARTBone
+    link : ``"bytes"``: the host's bytes go straight to the link; ``"wire"``: through the UART,
+        bit by bit, at the board's rate; ``"uartbone"``: straight to a link that speaks LiteX's
+        UARTBone
     trace : path of a VCD (or, ending in ``.fst``, of an FST), or (path, first cycle)
     clock_hz : main clock, for the memory chip's timing; by default the board's
     cache, progress : as of :func:`~.compile.build_library`
@@ -255,8 +345,22 @@ def open_virtual(board, isa, preset=None, params=None, link="bytes", trace=None,
     """
     board = open_board(board) if isinstance(board, str) else board
     room = open_room(isa) if isinstance(isa, str) else isa
-    soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=clock_hz, family=None,
-                         link="uartbone" if link == "uartbone" else None)
+    soc = board.make_soc(
+        room=room,
+        preset=preset,
+        params=params,
+        clock_hz=clock_hz,
+        family=None,
+        link="uartbone" if link == "uartbone" else None,
+    )
     return VirtualBoard(
-        board=board, soc=soc, link=link, trace=trace, cache=cache, progress=progress,
-        made_from=lambda: made_from(board, room, preset=soc.preset, params=soc.params, clock_hz=soc.clock_hz, link=link))
+        board=board,
+        soc=soc,
+        link=link,
+        trace=trace,
+        cache=cache,
+        progress=progress,
+        made_from=lambda: made_from(
+            board, room, preset=soc.preset, params=soc.params, clock_hz=soc.clock_hz, link=link
+        ),
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A folder of build products by content, safe for processes that build at the same time."""
+
 import os
 import shutil
 import tempfile
@@ -27,7 +28,8 @@ def default_folder():
 
 @contextmanager
 def _locked(path):
-    """Only one process builds an entry; where the platform has no such lock, two may, with the same result."""
+    """Only one process builds an entry; where the platform has no such lock, two may, with the same
+    result."""
     try:
         import fcntl
     except ImportError:
@@ -39,12 +41,15 @@ def _locked(path):
 
 
 class BuildCache:
-    """Entries are folders named by their key; an entry appears whole, by one rename, or not at all."""
+    """Entries are folders named by their key; an entry appears whole, by one rename, or not at
+    all."""
+
     def __init__(self, folder=None):
         self.folder = Path(folder) if folder is not None else default_folder()
 
     def entry(self, key, build):
-        """Folder of ``key``. ``build(folder)`` is called to fill it if it is not there; it may raise.
+        """Folder of ``key``. ``build(folder)`` is called to fill it if it is not there; it may
+        raise.
 
         Returns ``(folder, fresh)``.
 
@@ -56,8 +61,11 @@ class BuildCache:
         try:
             return self._entry(key, build)
         except OSError as error:
-            raise CacheError(f"cannot keep compiled designs in {self.folder}: {error.strerror or error} (QUINTET_CACHE names another "
-                             "folder)") from None
+            raise CacheError(
+                f"cannot keep compiled designs in {self.folder}: {error.strerror or error} "
+                f"(QUINTET_CACHE names another "
+                "folder)"
+            ) from None
 
     def _entry(self, key, build):
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -82,8 +90,10 @@ class BuildCache:
 
     def name(self, key, folder):
         """Lets ``key`` name an entry's ``folder``, too."""
+
         def build(work):
             (work / "entry").write_text(folder.name)
+
         self.entry(key, build)
 
     def named(self, key):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The second clock of a compiled design, for a core that has a clock domain of its own (docs/how/contracts.md, section 3)."""
+"""The second clock of a compiled design, for a core that has a clock domain of its own
+(docs/how/contracts.md, section 3)."""
+
 from amaranth import ClockDomain
 from amaranth.lib.wiring import In
 
@@ -10,7 +12,8 @@ SECOND_CLOCK = {"second_clk": In(1)}
 
 
 def drive_second(m, top):
-    """Drive the domain of ``top.domain`` (nothing where that is ``None``) from the member ``second_clk``; it has no reset but the core's."""
+    """Drive the domain of ``top.domain`` (nothing where that is ``None``) from the member
+    ``second_clk``; it has no reset but the core's."""
     if top.domain is None:
         return
     m.domains += (domain := ClockDomain(top.domain.name, reset_less=True))

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiles an Amaranth component into a shared library: RTLIL, yosys ``write_cxxrtl``, a C++ compiler.
+"""Compiles an Amaranth component into a shared library: RTLIL, yosys ``write_cxxrtl``, a C++
+compiler.
 
-Both steps are cached by content: the C++ of a design by its RTLIL and yosys's version, the library by that C++, the
-harness, the flags and the compiler. Where a design's sources are known (:mod:`.sources`), the library is found by them, too, so that
-it needs no RTLIL. A design is stepped by rising edges only, of its main clock and of a second one where it has it.
+Both steps are cached by content: the C++ of a design by its RTLIL and yosys's version, the library
+by that C++, the harness, the flags and the compiler. Where a design's sources are known
+(:mod:`.sources`), the library is found by them, too, so that it needs no RTLIL. A design is stepped
+by rising edges only, of its main clock and of a second one where it has it.
 """
+
 import json
 import re
 import subprocess
@@ -21,8 +24,8 @@ from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 __all__ = ["CompileError", "Library", "ToolMissing", "build_library", "mangle", "write_cxx"]
 
 HERE = Path(__file__).resolve().parent
-# Characters of a design above which it is cut into functions, and of one of these. The compiler's time is more than in proportion to a
-# function's size; simulation is a tenth slower by it.
+# Characters of a design above which it is cut into functions, and of one of these. The compiler's
+# time is more than in proportion to a function's size; simulation is a tenth slower by it.
 _CUT_ABOVE, _CUT_SIZE = 1_500_000, 15_000
 # What a design's C++ depends on beside its RTLIL and yosys.
 _REWRITERS = ("compile.py", "quicken.py", "registers.py", "statements.py")
@@ -32,10 +35,15 @@ SECOND = "second_clk"
 _HEADER = Path("cxxrtl", "cxxrtl.h")
 _PORT = re.compile(r"^\t/\*(input|output)\*/ (?:value|wire)<(\d+)> (p_\w+);", re.M)
 _MEMORY = re.compile(r"^\tmemory<(\d+)> memory_(p_\w+) \{ (\d+)u \};", re.M)
-# `proc` makes processes into cells; `flatten` gives one module, whose evaluation order needs no second pass;
-# `opt_clean` drops what no output depends on; nets are split by driver so that no false loop runs through a bundle.
-_SCRIPT = "read_rtlil design.il; hierarchy -top top; proc; flatten; opt_expr; opt_clean; {split}write_cxxrtl -header {flags} design.cc"
-# -O1 takes three fifths of the compiler's time of -O2, and the simulation is as fast within a tenth (docs/performance/index.md).
+# `proc` makes processes into cells; `flatten` gives one module, whose evaluation order needs no
+# second pass; `opt_clean` drops what no output depends on; nets are split by driver so that no
+# false loop runs through a bundle.
+_SCRIPT = (
+    "read_rtlil design.il; hierarchy -top top; proc; flatten; opt_expr; opt_clean; "
+    "{split}write_cxxrtl -header {flags} design.cc"
+)
+# -O1 takes three fifths of the compiler's time of -O2, and the simulation is as fast within a tenth
+# (docs/performance/index.md).
 _FLAGS = ["-std=c++17", "-O1", "-shared", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG", "-w"]
 
 
@@ -54,8 +62,10 @@ class Library:
     memories : dict, C++ name (:func:`mangle`) -> (width, depth)
     one_pass : bool, one evaluation settles a cycle
     fresh : bool, it was compiled by this call rather than found in the cache
-    registers : Path of what :func:`~.registers.read_registers` reads; only where it was compiled with them
+    registers : Path of what :func:`~.registers.read_registers` reads;
+        only where it was compiled with them
     """
+
     path: Path
     ports: dict
     memories: dict
@@ -73,7 +83,9 @@ def _run(command, folder, what):
 
 def mangle(name):
     """C++ name of a port or of what a path names, as ``write_cxxrtl`` spells it."""
-    return "p_" + "".join(c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name)
+    return "p_" + "".join(
+        c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name
+    )
 
 
 def _quicken(folder, runtime, registers, cut):
@@ -92,43 +104,65 @@ def _quicken(folder, runtime, registers, cut):
 
 
 def _write_ports(folder):
-    """``ports.hpp``: the tables of ports and memories, and what the harness must know of the design."""
+    """``ports.hpp``: the tables of ports and memories, and what the harness must know of the
+    design."""
     header = (folder / "design.h").read_text()
-    header = header[header.index("struct p_top "):]
+    header = header[header.index("struct p_top ") :]
     source = (folder / "design.cc").read_text()
-    body = source[source.index("bool p_top::eval("):]
+    body = source[source.index("bool p_top::eval(") :]
     ports = {}
     for direction, width, mangled in _PORT.findall(header):
         name = re.sub(r"__", "_", mangled[2:])
         if mangle(name) != mangled:
-            raise CompileError(f"port {mangled} has a name that is not of letters, digits and underscores")
+            raise CompileError(
+                f"port {mangled} has a name that is not of letters, digits and underscores"
+            )
         ports[name] = (direction, int(width))
     registered = "".join(re.findall(r"/\*output\*/ wire<\d+>( \w+;)", header))
     one_pass = re.search(r"bool converged = (true|false);", body).group(1) == "true"
-    lines = ["#pragma once", '#include "simulation.hpp"', "static const quintet::Port quintet_ports[] = {"]
+    lines = [
+        "#pragma once",
+        '#include "simulation.hpp"',
+        "static const quintet::Port quintet_ports[] = {",
+    ]
     for name, (direction, width) in ports.items():
-        lines.append(f'\t{{"{name}", {width}, {int(direction == "input")}, '
-                     f"[](quintet::Design &d) {{ return quintet::chunks(d.{mangle(name)}); }}}},")
+        lines.append(
+            f'\t{{"{name}", {width}, {int(direction == "input")}, '
+            f"[](quintet::Design &d) {{ return quintet::chunks(d.{mangle(name)}); }}}},"
+        )
     memories = {name: (int(width), int(depth)) for width, name, depth in _MEMORY.findall(header)}
-    lines += ["\t{nullptr, 0, 0, nullptr}", "};", "static const quintet::Cells quintet_memories[] = {"]
-    lines += [f'\t{{"{name}", [](quintet::Design &d) {{ return d.memory_{name}.data[0].data; }}}},' for name in memories]
+    lines += [
+        "\t{nullptr, 0, 0, nullptr}",
+        "};",
+        "static const quintet::Cells quintet_memories[] = {",
+    ]
+    lines += [
+        f'\t{{"{name}", [](quintet::Design &d) {{ return d.memory_{name}.data[0].data; }}}},'
+        for name in memories
+    ]
     lines += ["\t{nullptr, nullptr}", "};"]
-    defines = [f"#define QUINTET_ONE_PASS {int(one_pass)}",
-               f"#define QUINTET_HAS_CLOCK {int('clk' in ports)}",
-               f"#define QUINTET_HAS_RESET {int('rst' in ports)}",
-               f"#define QUINTET_CLOCK_USED {int(' prev_p_clk;' in header)}",
-               f"#define QUINTET_SECOND_CLOCK {int(f' prev_{mangle(SECOND)};' in header)}"]
+    defines = [
+        f"#define QUINTET_ONE_PASS {int(one_pass)}",
+        f"#define QUINTET_HAS_CLOCK {int('clk' in ports)}",
+        f"#define QUINTET_HAS_RESET {int('rst' in ports)}",
+        f"#define QUINTET_CLOCK_USED {int(' prev_p_clk;' in header)}",
+        f"#define QUINTET_SECOND_CLOCK {int(f' prev_{mangle(SECOND)};' in header)}",
+    ]
     # A harness may look at these between two evaluations: they are registers, not copies of one.
     defines += [f"#define REGISTERED_{name}" for name in ports if f" {mangle(name)};" in registered]
     (folder / "features.hpp").write_text("\n".join(["#pragma once", *defines]) + "\n")
     (folder / "ports.hpp").write_text("\n".join(lines) + "\n")
     (folder / "register_table.hpp").write_text(register_table(header))
-    (folder / "ports.json").write_text(json.dumps({"ports": ports, "memories": memories, "one_pass": one_pass}))
+    (folder / "ports.json").write_text(
+        json.dumps({"ports": ports, "memories": memories, "one_pass": one_pass})
+    )
     return one_pass
 
 
 def _script(trace):
-    return _SCRIPT.format(flags="-g4" if trace else "-g0", split="" if trace else "splitnets -driver; ")
+    return _SCRIPT.format(
+        flags="-g4" if trace else "-g0", split="" if trace else "splitnets -driver; "
+    )
 
 
 def write_cxx(rtlil_text, folder, trace=False):
@@ -142,12 +176,18 @@ def write_cxx(rtlil_text, folder, trace=False):
 
 def _generate(rtlil_text, trace, cache):
     yosys = find_yosys()
-    key = "cxx-" + digest(rtlil_text, yosys.identity, _script(trace), *((HERE / name).read_bytes() for name in _REWRITERS))
+    key = "cxx-" + digest(
+        rtlil_text,
+        yosys.identity,
+        _script(trace),
+        *((HERE / name).read_bytes() for name in _REWRITERS),
+    )
 
     def build(folder):
         write_cxx(rtlil_text, folder, trace)
         one_pass = _write_ports(folder)
         _quicken(folder, yosys.runtime, registers=one_pass and not trace, cut=not trace)
+
     folder, _ = cache.entry(key, build)
     return folder, yosys.runtime
 
@@ -157,14 +197,23 @@ def _name_registers(rtlil_text, generated, cache):
     yosys = find_yosys()
 
     def build(folder):
-        write_registers(rtlil_text, (generated / "design.h").read_text(), folder,
-                        lambda script: _run([*yosys.command, "-q", "-p", script], folder, "yosys"))
-    folder, _ = cache.entry("names-" + digest(generated.name, yosys.identity, (HERE / "registers.py").read_bytes()), build)
+        write_registers(
+            rtlil_text,
+            (generated / "design.h").read_text(),
+            folder,
+            lambda script: _run([*yosys.command, "-q", "-p", script], folder, "yosys"),
+        )
+
+    folder, _ = cache.entry(
+        "names-" + digest(generated.name, yosys.identity, (HERE / "registers.py").read_bytes()),
+        build,
+    )
     return folder / "registers.json"
 
 
 def _sources(harness, include):
-    """Every file the library is made of but the design: the harness and all headers beside it and in ``include``."""
+    """Every file the library is made of but the design: the harness and all headers beside it and
+    in ``include``."""
     found = {harness.name: harness.read_bytes()}
     for folder in (HERE, *include):
         for path in sorted(Path(folder).glob("*.hpp")):
@@ -174,17 +223,33 @@ def _sources(harness, include):
 
 def _read_library(folder, fresh, registers=None):
     about = json.loads((folder / "ports.json").read_text())
-    ports, memories = ({name: tuple(value) for name, value in about[kind].items()} for kind in ("ports", "memories"))
+    ports, memories = (
+        {name: tuple(value) for name, value in about[kind].items()}
+        for kind in ("ports", "memories")
+    )
     return Library(folder / "library.so", ports, memories, about["one_pass"], fresh, registers)
 
 
-def build_library(top, *, harness="generic.cpp", ports=None, defines=None, include=(), trace=False, cache=None,
-                  progress=None, made_from=None, title="the design", registers=False):
+def build_library(
+    top,
+    *,
+    harness="generic.cpp",
+    ports=None,
+    defines=None,
+    include=(),
+    trace=False,
+    cache=None,
+    progress=None,
+    made_from=None,
+    title="the design",
+    registers=False,
+):
     """Compile ``top`` together with a harness.
 
     Parameters
     ----------
-    top : Amaranth component or fragment, or RTLIL as text. Its clock is the ``sync`` domain, its reset ``rst``.
+    top : Amaranth component or fragment, or RTLIL as text. Its clock is the ``sync`` domain,
+        its reset ``rst``.
     harness : name of a C++ source of this package, or a path
     ports : list of signals; needed only for fragments without a signature
     defines : dict, macro -> value
@@ -192,10 +257,12 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     trace : bool, keep the names of all signals for a VCD (several times slower to run)
     cache : :class:`BuildCache` or folder
     progress : callable(str), told before each step that is not in the cache
-    made_from : callable giving a text that names all that ``top`` is made from, or ``None`` where that is not known
-        (:func:`~.sources.made_from`). A design of the same text is not elaborated again
+    made_from : callable giving a text that names all that ``top`` is made from,
+        or ``None`` where that is not known (:func:`~.sources.made_from`). A design of the same text
+        is not elaborated again
     title : str, what messages call it
-    registers : bool, the harness can look at all registers, and their names are kept; not together with ``made_from``
+    registers : bool, the harness can look at all registers, and their names are kept;
+        not together with ``made_from``
 
     Raises
     ------
@@ -207,13 +274,23 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
     say = progress or (lambda text: None)
     compiler = find_compiler()
     harness = Path(harness) if Path(harness).is_absolute() else HERE / harness
-    macros = {"QUINTET_TRACE": int(trace), **({"QUINTET_REGISTERS": 1} if registers else {}), **(defines or {})}
+    macros = {
+        "QUINTET_TRACE": int(trace),
+        **({"QUINTET_REGISTERS": 1} if registers else {}),
+        **(defines or {}),
+    }
     flags = [*_FLAGS, *(f"-D{name}={value}" for name, value in sorted(macros.items()))]
     sources = _sources(harness, include)
     origin = made_from() if made_from is not None else None
     if origin is not None:
-        named = "board-" + digest(origin, find_yosys().identity, _script(trace), compiler.identity, *flags,
-                                  *(x for pair in sources.items() for x in pair))
+        named = "board-" + digest(
+            origin,
+            find_yosys().identity,
+            _script(trace),
+            compiler.identity,
+            *flags,
+            *(x for pair in sources.items() for x in pair),
+        )
         folder = cache.named(named)
         if folder is not None:
             settle(top)
@@ -222,12 +299,16 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
         text = top
     else:
         from amaranth.back import rtlil
-        # Without source locations the text, and so the cache's key, is the same wherever the package lies.
+
+        # Without source locations the text, and so the cache's key, is the same wherever the
+        # package lies.
         with elaborating(title):
             text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
     say("compiling gateware to C++")
     generated, runtime = _generate(text, trace, cache)
-    key = "lib-" + digest(generated.name, compiler.identity, *flags, *(x for pair in sources.items() for x in pair))
+    key = "lib-" + digest(
+        generated.name, compiler.identity, *flags, *(x for pair in sources.items() for x in pair)
+    )
 
     def build(folder):
         say("compiling C++ to a library")
@@ -235,14 +316,29 @@ def build_library(top, *, harness="generic.cpp", ports=None, defines=None, inclu
             (folder / name).write_bytes(data)
         for name in ("design.h", "design.cc", "features.hpp", "ports.hpp", "register_table.hpp"):
             (folder / name).write_bytes((generated / name).read_bytes())
-        _run([*compiler.command, *flags, "-I.", f"-I{generated}", f"-I{runtime}", harness.name, "-o", "library.so"], folder,
-             compiler.command[0])
+        _run(
+            [
+                *compiler.command,
+                *flags,
+                "-I.",
+                f"-I{generated}",
+                f"-I{runtime}",
+                harness.name,
+                "-o",
+                "library.so",
+            ],
+            folder,
+            compiler.command[0],
+        )
         for path in folder.iterdir():
             if path.name != "library.so":
                 path.unlink()
         (folder / "ports.json").write_bytes((generated / "ports.json").read_bytes())
+
     folder, fresh = cache.entry(key, build)
     # Sources that changed while it was elaborated name nothing.
     if origin is not None and made_from() == origin:
         cache.name(named, folder)
-    return _read_library(folder, fresh, _name_registers(text, generated, cache) if registers else None)
+    return _read_library(
+        folder, fresh, _name_registers(text, generated, cache) if registers else None
+    )

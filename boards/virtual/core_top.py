@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the core bench compiles: a core in its shell, or its engine and control block with every memory port bare."""
+"""What the core bench compiles: a core in its shell, or its engine and control block with every
+memory port bare."""
+
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -19,11 +21,21 @@ _BUS = {"addr_width": 10, "data_width": 32, "granularity": 8}
 
 class ShellCore(wiring.Component):
     """:class:`~quintet.gateware.shell.core.CoreShell` as it stands in the SoC: one memory port."""
+
     def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
-        self.core = CoreShell(room=room, params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.core = CoreShell(
+            room=room, params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+        )
         self.domain = self.core.domain
-        super().__init__({"bus": In(wishbone.Signature(**_BUS)), "memory": Out(MemoryPort(beat_bytes)).array(1),
-                          "busy": Out(1), "interrupt": Out(1)} | (SECOND_CLOCK if self.domain else {}))
+        super().__init__(
+            {
+                "bus": In(wishbone.Signature(**_BUS)),
+                "memory": Out(MemoryPort(beat_bytes)).array(1),
+                "busy": Out(1),
+                "interrupt": Out(1),
+            }
+            | (SECOND_CLOCK if self.domain else {})
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -36,24 +48,41 @@ class ShellCore(wiring.Component):
 
 
 class BareCore(wiring.Component):
-    """Engine and control block; every port of the engine goes to a memory of its own, and no guard stands between.
+    """Engine and control block; every port of the engine goes to a memory of its own, and no guard
+    stands between.
 
-    The bench itself checks that no request leaves the window. Beats may have any size. While ``core_reset`` is high
-    the bench forgets what is under way on the ports.
+    The bench itself checks that no request leaves the window. Beats may have any size. While
+    ``core_reset`` is high the bench forgets what is under way on the ports.
     """
+
     def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
         isa = room.isa.ISA
-        self.engine = room.core.variant(params, beat_bytes)(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.engine = room.core.variant(params, beat_bytes)(
+            params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+        )
         self.control = ControlBlock(
-            ident=isa.tag, version=isa.version, params_hash=params_hash(params), memory_size=memory_size,
-            control=self.engine.control.signature, program_align=isa.program_align,
-            absent=[r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]],
-            sampled=family != "ice40")
+            ident=isa.tag,
+            version=isa.version,
+            params_hash=params_hash(params),
+            memory_size=memory_size,
+            control=self.engine.control.signature,
+            program_align=isa.program_align,
+            absent=[
+                r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]
+            ],
+            sampled=family != "ice40",
+        )
         self.domain = requested_domain(self.engine, params)
-        super().__init__({"bus": In(wishbone.Signature(**_BUS)),
-                          "memory": Out(MemoryPort(beat_bytes)).array(len(self.engine.memory)),
-                          "busy": Out(1), "interrupt": Out(1), "core_reset": Out(1)}
-                         | (SECOND_CLOCK if self.domain else {}))
+        super().__init__(
+            {
+                "bus": In(wishbone.Signature(**_BUS)),
+                "memory": Out(MemoryPort(beat_bytes)).array(len(self.engine.memory)),
+                "busy": Out(1),
+                "interrupt": Out(1),
+                "core_reset": Out(1),
+            }
+            | (SECOND_CLOCK if self.domain else {})
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -63,6 +92,9 @@ class BareCore(wiring.Component):
         wiring.connect(m, wiring.flipped(self.bus), control.bus)
         for asks, outside in zip(self.engine.memory, self.memory, strict=True):
             wiring.connect(m, asks, wiring.flipped(outside))
-        m.d.comb += [self.core_reset.eq(control.core_reset),
-                     self.busy.eq(control.busy), self.interrupt.eq(control.interrupt)]
+        m.d.comb += [
+            self.core_reset.eq(control.core_reset),
+            self.busy.eq(control.busy),
+            self.interrupt.eq(control.interrupt),
+        ]
         return m

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traces as FST, a compressed format that waveform viewers open at once: made from a VCD when a simulation is closed.
+"""Traces as FST, a compressed format that waveform viewers open at once: made from a VCD when a
+simulation is closed.
 
-``vcd2fst`` (it comes with GTKWave) is used where it is on the PATH, since it is fast; else the library of the extra ``fst``.
+``vcd2fst`` (it comes with GTKWave) is used where it is on the PATH, since it is fast; else the
+library of the extra ``fst``.
 """
+
 import importlib.util
 import shutil
 import subprocess
@@ -16,8 +19,11 @@ __all__ = ["check_fst", "write_fst"]
 def check_fst():
     """Raise :class:`ToolMissing` where nothing here can write an FST."""
     if shutil.which("vcd2fst") is None and importlib.util.find_spec("pylibfst") is None:
-        raise ToolMissing("an FST trace needs vcd2fst (of GTKWave) on the PATH, or pylibfst: `pip install 'quintet[fst]'`; a "
-                          "trace whose name does not end in .fst is written as VCD and needs neither")
+        raise ToolMissing(
+            "an FST trace needs vcd2fst (of GTKWave) on the PATH, or pylibfst: `pip install "
+            "'quintet[fst]'`; a "
+            "trace whose name does not end in .fst is written as VCD and needs neither"
+        )
 
 
 def write_fst(vcd, fst):
@@ -39,11 +45,12 @@ def write_fst(vcd, fst):
 
 def _convert(vcd, fst):
     from pylibfst import ffi, lib
+
     writer = lib.fstWriterCreate(str(fst).encode(), 1)
     if writer == ffi.NULL:
         raise OSError(f"cannot write {fst}")
     lib.fstWriterSetPackType(writer, lib.FST_WR_PT_LZ4)
-    handles = {}         # of the VCD's identifiers: (handle, bits)
+    handles = {}  # of the VCD's identifiers: (handle, bits)
     try:
         with open(vcd, encoding="latin-1") as lines:
             for line in lines:
@@ -55,7 +62,9 @@ def _convert(vcd, fst):
                     # A VCD leaves leading zeros out.
                     lib.fstWriterEmitValueChange(writer, handle, value.rjust(bits, "0").encode())
                 elif line[0] in "01":
-                    lib.fstWriterEmitValueChange(writer, handles[line[1:].strip()][0], line[:1].encode())
+                    lib.fstWriterEmitValueChange(
+                        writer, handles[line[1:].strip()][0], line[:1].encode()
+                    )
                 elif line[0] == "$":
                     _declare(lib, ffi, writer, handles, line.split())
     finally:
@@ -73,6 +82,12 @@ def _declare(lib, ffi, writer, handles, words):
         # One identifier may have several names: they share a handle.
         bits, name = int(words[2]), words[3]
         handle, _ = handles.get(name, (0, bits))
-        made = lib.fstWriterCreateVar(writer, lib.FST_VT_VCD_WIRE, lib.FST_VD_IMPLICIT, bits,
-                                      " ".join(words[4:-1]).encode(), handle)
+        made = lib.fstWriterCreateVar(
+            writer,
+            lib.FST_VT_VCD_WIRE,
+            lib.FST_VD_IMPLICIT,
+            bits,
+            " ".join(words[4:-1]).encode(),
+            handle,
+        )
         handles.setdefault(name, (made, bits))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An object of a compiled library under Python's hand, and a board that is one: what simulated boards of all kinds have in common."""
+"""An object of a compiled library under Python's hand, and a board that is one: what simulated
+boards of all kinds have in common."""
+
 import ctypes
 
 import numpy as np
@@ -8,7 +10,8 @@ __all__ = ["Native", "SimulatedBoard", "SimulationError"]
 
 
 class SimulationError(RuntimeError):
-    """A rule was broken in simulation: an assertion of the gateware, a chip's timing, the memory port's contract."""
+    """A rule was broken in simulation: an assertion of the gateware, a chip's timing, the memory
+    port's contract."""
 
 
 class Native:
@@ -17,12 +20,14 @@ class Native:
     Parameters
     ----------
     path : of the library
-    functions : dict, name -> (result type, argument types); among them ``PREFIX_delete``, ``PREFIX_cycle``, ``PREFIX_error``
+    functions : dict, name -> (result type, argument types);
+        among them ``PREFIX_delete``, ``PREFIX_cycle``, ``PREFIX_error``
 
     Attributes
     ----------
     c : its functions
     """
+
     PREFIX = "quintet"
     _handle = None
 
@@ -77,11 +82,13 @@ class SimulatedBoard:
     clock_hz : int
     reset_cycles : int, that its reset at power-up lasts
     """
+
     #: Whether its lights are lit, where they can be seen.
     lit = None
 
     def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
-        """Simulate up to ``cycles`` of the main clock; stops early with ``wanted`` bytes from the board, or some and then silence.
+        """Simulate up to ``cycles`` of the main clock; stops early with ``wanted`` bytes from the
+        board, or some and then silence.
 
         Raises
         ------
@@ -103,12 +110,15 @@ class SimulatedBoard:
 
     @property
     def chip(self):
-        """Contents of the memory chip as a numpy array, which may be written; ``None`` for boards without one."""
+        """Contents of the memory chip as a numpy array, which may be written; ``None`` for boards
+        without one."""
         size = ctypes.c_uint64()
         address = self.simulation.c.board_chip(self.simulation.handle, size)
         if not address:
             return None
-        return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size.value,))
+        return np.ctypeslib.as_array(
+            ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size.value,)
+        )
 
     def close(self):
         self.simulation.close()

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rewrites what CXXRTL writes so that it compiles and runs faster, and means the same.
 
-A design is one large function. What costs a C++ compiler its time there are loops over the chunks of values, of which nearly all
-have one chunk, a branch at every register, and passes that take longer than in proportion to a function's size. Measured: docs/performance/index.md.
+A design is one large function. What costs a C++ compiler its time there are loops over the chunks
+of values, of which nearly all have one chunk, a branch at every register, and passes that take
+longer than in proportion to a function's size. Measured: docs/performance/index.md.
 """
+
 import re
 from collections import Counter
 from itertools import groupby
@@ -26,33 +28,42 @@ def _eval_body(source):
 
 
 def _edge(statement):
-    """``(test, body)`` of what happens at an edge of a clock and nowhere else; ``(None, statement)`` for all other statements."""
+    """``(test, body)`` of what happens at an edge of a clock and nowhere else; ``(None,
+    statement)`` for all other statements."""
     head = _EDGE.match(statement)
     if head is None or statement_end(statement, head.end() - 1) != len(statement):
         return None, statement
-    return head[1], statement[head.end():-1].rstrip()
+    return head[1], statement[head.end() : -1].rstrip()
 
 
 def one_chunk(header):
     """The runtime's ``cxxrtl.h`` with its loops over chunks written out for values of one chunk.
 
-    The optimiser would find the same, after it had carried some ten thousand loops of one turn through half of its passes.
+    The optimiser would find the same, after it had carried some ten thousand loops of one turn
+    through half of its passes.
     """
     done, at = [], 0
     while (loop := _LOOP.search(header, at)) is not None:
         end = statement_end(header, loop.end())
-        body, whole = header[loop.end():end], header[loop.start():end]
-        done.append(header[at:loop.start()])
+        body, whole = header[loop.end() : end], header[loop.start() : end]
+        done.append(header[at : loop.start()])
         if re.search(r"\b(break|continue)\b", body):
             done.append(whole)
         else:
             chunks = "decltype(result)::chunks" if loop[1] else "chunks"
-            done.append(f"if constexpr ({chunks} == 1) {{ constexpr size_t n = 0; {body} }} else {whole}")
+            done.append(
+                f"if constexpr ({chunks} == 1) {{ constexpr size_t n = 0; {body} }} else {whole}"
+            )
         at = end
     header = "".join([*done, header[at:]])
-    header = header.replace("if (chunks == 1 && result.chunks == 1)",
-                            "if constexpr (chunks == 1 && decltype(result)::chunks == 1)")
-    return header.replace("if (Start / chunk::bits == Stop / chunk::bits)", "if constexpr (Start / chunk::bits == Stop / chunk::bits)")
+    header = header.replace(
+        "if (chunks == 1 && result.chunks == 1)",
+        "if constexpr (chunks == 1 && decltype(result)::chunks == 1)",
+    )
+    return header.replace(
+        "if (Start / chunk::bits == Stop / chunk::bits)",
+        "if constexpr (Start / chunk::bits == Stop / chunk::bits)",
+    )
 
 
 def _edges(pieces):
@@ -65,24 +76,37 @@ def _edges(pieces):
 
 
 def join_edges(source):
-    """``design.cc`` with neighbouring registers of one clock behind one test of its edge instead of one each."""
+    """``design.cc`` with neighbouring registers of one clock behind one test of its edge instead of
+    one each."""
     begin, end = _eval_body(source)
-    return source[:begin] + _edges(map(_edge, statements(without_comments(source[begin:end])))) + "\n" + source[end:]
+    return (
+        source[:begin]
+        + _edges(map(_edge, statements(without_comments(source[begin:end]))))
+        + "\n"
+        + source[end:]
+    )
 
 
 def copy_registers(header):
-    """``design.h`` with registers copied without asking whether they changed; memories keep their queue of writes.
+    """``design.h`` with registers copied without asking whether they changed; memories keep their
+    queue of writes.
 
-    Only where one pass settles a cycle: then nothing needs that answer. A quarter of the time is saved.
+    Only where one pass settles a cycle: then nothing needs that answer. A quarter of the time is
+    saved.
     """
-    return re.sub(r"\bif \((?!memory_)(\w+)\.commit\(observer\)\) changed = true;", r"\1.curr = \1.next;", header)
+    return re.sub(
+        r"\bif \((?!memory_)(\w+)\.commit\(observer\)\) changed = true;",
+        r"\1.curr = \1.next;",
+        header,
+    )
 
 
 def cut_up(source, header, size):
-    """``(source, header)`` with ``p_top::eval`` as calls of functions of some ``size`` characters each.
+    """``(source, header)`` with ``p_top::eval`` as calls of functions of some ``size`` characters
+    each.
 
-    Its variables become members, but for those that one of the functions alone uses. A declaration with a value stays in one function
-    with all that uses it (:func:`~.statements.joined_scopes`).
+    Its variables become members, but for those that one of the functions alone uses. A declaration
+    with a value stays in one function with all that uses it (:func:`~.statements.joined_scopes`).
     """
     begin, end = _eval_body(source)
     heads, names, rest, last = [], {}, [], ""
@@ -104,16 +128,42 @@ def cut_up(source, header, size):
                 length = 0
             parts[-1].append((test, piece))
             length += len(piece)
-    used = [{word for _, piece in part for word in re.findall(r"\w+", piece) if word in names} for part in parts]
+    used = [
+        {word for _, piece in part for word in re.findall(r"\w+", piece) if word in names}
+        for part in parts
+    ]
     users = Counter(word for words in used for word in words)
-    converged, edges = [head for head in heads if "converged" in head], [head for head in heads if "converged" not in head]
+    converged, edges = (
+        [head for head in heads if "converged" in head],
+        [head for head in heads if "converged" not in head],
+    )
     functions = []
     for number, (part, words) in enumerate(zip(parts, used, strict=True)):
         own = [names[word] for word in names if word in words and users[word] == 1]
-        functions.append("".join([f"void p_top::eval_{number}(performer *performer) {{", *edges, *own, _edges(part), "\n}\n"]))
+        functions.append(
+            "".join(
+                [
+                    f"void p_top::eval_{number}(performer *performer) {{",
+                    *edges,
+                    *own,
+                    _edges(part),
+                    "\n}\n",
+                ]
+            )
+        )
     calls = [f"\n\teval_{number}(performer);" for number in range(len(parts))]
     start = begin - len(_EVAL)
-    source = source[:start] + "\n".join([*functions, _EVAL]) + "".join([*converged, *calls, last]) + "\n" + source[end:]
-    place = header.rindex("\n", 0, header.index("bool eval(performer *performer", header.index("struct p_top ")))
-    members = [names[word] for word in names if users[word] > 1] + [f"\n\tvoid eval_{number}(performer *performer);" for number in range(len(parts))]
+    source = (
+        source[:start]
+        + "\n".join([*functions, _EVAL])
+        + "".join([*converged, *calls, last])
+        + "\n"
+        + source[end:]
+    )
+    place = header.rindex(
+        "\n", 0, header.index("bool eval(performer *performer", header.index("struct p_top "))
+    )
+    members = [names[word] for word in names if users[word] > 1] + [
+        f"\n\tvoid eval_{number}(performer *performer);" for number in range(len(parts))
+    ]
     return source, header[:place] + "".join(members) + header[place:]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Registers of a compiled design: where each lies, and all names that the gateware has for it."""
+
 import json
 import re
 from dataclasses import dataclass
@@ -9,13 +10,17 @@ __all__ = ["Register", "read_registers", "register_table", "unmangle", "write_re
 _WIRE = re.compile(r"^\t(?:/\*output\*/ )?wire<(\d+)> (([pi])_\w+);", re.M)
 _SLICE = re.compile(r"(.+)\[(\d+)(?::(\d+))?\]")
 # Only names are left: bits of the same number are the same signal.
-_SCRIPT = "read_rtlil design.il; hierarchy -top top; proc; flatten; delete c:*; write_json names.json"
+_SCRIPT = (
+    "read_rtlil design.il; hierarchy -top top; proc; flatten; delete c:*; write_json names.json"
+)
 
 
 @dataclass(frozen=True)
 class Register:
-    """``number``: its place in the library's table; ``name``, ``width``; ``low``: number of its lowest bit in the signal of that name;
-    ``aliases``: for each bit, (name, bit, width of the signal) of all signals that are the same."""
+    """``number``: its place in the library's table; ``name``, ``width``; ``low``: number of its
+    lowest bit in the signal of that name; ``aliases``: for each bit, (name, bit, width of the
+    signal) of all signals that are the same."""
+
     number: int
     name: str
     width: int
@@ -32,20 +37,27 @@ def unmangle(name):
             at += 1
         else:
             end = name.index("_", at + 1)
-            found.append(chr(int(name[at + 1:end], 16)) if end > at + 1 else "_")
+            found.append(chr(int(name[at + 1 : end], 16)) if end > at + 1 else "_")
             at = end + 1
     return "".join(found)
 
 
 def register_table(header):
-    """``register_table.hpp`` of a design's ``design.h``: a function that tells where all registers lie, in the order in which they are declared."""
-    places = "".join(f"\tat[{number}] = d.{name}.curr.data;\n" for number, (_, name, _) in enumerate(_WIRE.findall(header)))
-    return f"#pragma once\nstatic void quintet_places(quintet::Design &d, uint32_t **at) {{\n{places}}}\n"
+    """``register_table.hpp`` of a design's ``design.h``: a function that tells where all registers
+    lie, in the order in which they are declared."""
+    places = "".join(
+        f"\tat[{number}] = d.{name}.curr.data;\n"
+        for number, (_, name, _) in enumerate(_WIRE.findall(header))
+    )
+    return (
+        f"#pragma once\nstatic void quintet_places(quintet::Design &d, uint32_t **at) {{\n"
+        f"{places}}}\n"
+    )
 
 
 def write_registers(rtlil_text, header, folder, run):
-    """Write ``registers.json``: name, width, lowest bit and aliases of all registers, in the order of :func:`register_table`; ``run(script)`` has yosys do a
-    script in ``folder``."""
+    """Write ``registers.json``: name, width, lowest bit and aliases of all registers, in the order
+    of :func:`register_table`; ``run(script)`` has yosys do a script in ``folder``."""
     (folder / "design.il").write_text(rtlil_text)
     run(_SCRIPT)
     nets = json.loads((folder / "names.json").read_text())["modules"]["top"]["netnames"]
@@ -65,11 +77,20 @@ def write_registers(rtlil_text, header, folder, run):
             name, low = part[1], int(part[3] or part[2])
         # What yosys named is nobody's.
         own = [(name, low + k) for k in range(int(width))] if kind == "p" else []
-        rows.append([name, int(width), low, [names.get(bits.get(bit), []) for bit in own] or [[] for _ in range(int(width))]])
+        rows.append(
+            [
+                name,
+                int(width),
+                low,
+                [names.get(bits.get(bit), []) for bit in own] or [[] for _ in range(int(width))],
+            ]
+        )
     (folder / "registers.json").write_text(json.dumps(rows))
 
 
 def read_registers(path):
     """List of :class:`Register` of a file that :func:`write_registers` wrote."""
-    return [Register(number, name, width, low, tuple(tuple(map(tuple, each)) for each in aliases))
-            for number, (name, width, low, aliases) in enumerate(json.loads(path.read_text()))]
+    return [
+        Register(number, name, width, low, tuple(tuple(map(tuple, each)) for each in aliases))
+        for number, (name, width, low, aliases) in enumerate(json.loads(path.read_text()))
+    ]

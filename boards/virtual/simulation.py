@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A compiled design under Python's hand: ports by name, cycles, traces."""
+
 import ctypes
 from pathlib import Path
 
@@ -38,10 +39,13 @@ class Simulation(Native):
     Parameters
     ----------
     library : :class:`~.compile.Library`
-    functions : dict, name -> (result type, argument types) of what the harness exports beyond the common functions
+    functions : dict, name -> (result type,
+        argument types) of what the harness exports beyond the common functions
 
-    Several instances of one library may live at the same time. ``close`` frees an instance; it is a context manager.
+    Several instances of one library may live at the same time. ``close`` frees an instance; it is a
+    context manager.
     """
+
     FUNCTIONS = {"quintet_step": (None, [ctypes.c_void_p, ctypes.c_uint64])}
 
     def __init__(self, library):
@@ -92,20 +96,25 @@ class Simulation(Native):
         return int.from_bytes(data.raw, "little") & ((1 << width) - 1)
 
     def memory(self, path):
-        """Contents of the memory at ``path`` (names of the submodules and its own, joined by dots), which may be written between two steps.
+        """Contents of the memory at ``path`` (names of the submodules and its own, joined by dots),
+        which may be written between two steps.
 
-        uint32 [depth, 32-bit words of an entry], a view of the simulation's own; it lives as long as that.
+        uint32 [depth, 32-bit words of an entry], a view of the simulation's own; it lives as long
+        as that.
         """
         name = mangle(path)
         if name not in self.library.memories:
-            raise KeyError(f"no memory {path!r}; there are {', '.join(self.library.memories) or 'none'}")
+            raise KeyError(
+                f"no memory {path!r}; there are {', '.join(self.library.memories) or 'none'}"
+            )
         width, depth = self.library.memories[name]
         address = self.c.quintet_memory(self.handle, name.encode())
         shape = depth, (width + 31) // 32
         return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint32)), shape)
 
     def second_clock(self, ratio):
-        """Frequency of the second clock, where the design has one, as a :class:`Fraction` of the main clock's (1 unless set)."""
+        """Frequency of the second clock, where the design has one, as a :class:`Fraction` of the
+        main clock's (1 unless set)."""
         self.c.quintet_clocks(self.handle, ratio.numerator, ratio.denominator)
 
     def step(self, count=1):
@@ -117,8 +126,8 @@ class Simulation(Native):
     def trace(self, path, from_cycle=0):
         """Write a trace from cycle ``from_cycle`` on; only for libraries built with ``trace=True``.
 
-        A VCD; if the name ends in ``.fst``, an FST, which is made of a VCD beside it when the simulation is closed. Save files for viewers
-        (:mod:`.views`) are written beside it then.
+        A VCD; if the name ends in ``.fst``, an FST, which is made of a VCD beside it when the
+        simulation is closed. Save files for viewers (:mod:`.views`) are written beside it then.
 
         Raises
         ------
@@ -133,7 +142,9 @@ class Simulation(Native):
             check_fst()
         vcd = path.with_suffix(".fst.vcd") if compressed else path
         if not self.c.quintet_trace(self.handle, str(vcd).encode(), from_cycle):
-            raise TraceError(f"cannot trace to {path}: built without traces, already tracing, or not writable")
+            raise TraceError(
+                f"cannot trace to {path}: built without traces, already tracing, or not writable"
+            )
         self._traced = vcd, path
 
     def close(self):
@@ -147,4 +158,6 @@ class Simulation(Native):
                     write_fst(vcd, path)
                     vcd.unlink()
             except OSError as error:
-                raise TraceError(f"cannot write the trace {path}: {error.strerror or error}") from None
+                raise TraceError(
+                    f"cannot write the trace {path}: {error.strerror or error}"
+                ) from None

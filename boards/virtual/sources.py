@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""All that a virtual board's design is made from, as text: it names the design without elaboration, which takes most of the time of
-opening a board that is in the cache."""
+"""All that a virtual board's design is made from, as text: it names the design without elaboration,
+which takes most of the time of opening a board that is in the cache."""
+
 import hashlib
 import sys
 from importlib import metadata
@@ -23,7 +24,8 @@ _SLACK = 2
 def source_digest(folders, before):
     """Digest of names and contents of all files of ``folders``, but what Python keeps for itself.
 
-    ``None`` where one of them was touched after ``before`` (seconds since 1970): what was imported may be an older state of it.
+    ``None`` where one of them was touched after ``before`` (seconds since 1970): what was imported
+    may be an older state of it.
     """
     total = hashlib.sha256()
     for folder in folders:
@@ -34,12 +36,16 @@ def source_digest(folders, before):
             # The second is the one that copying tools cannot set.
             if max(state.st_mtime, state.st_ctime) > before - _SLACK:
                 return None
-            total.update(f"{Path(folder).name}/{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode() + data)
+            total.update(
+                f"{Path(folder).name}/{path.relative_to(folder).as_posix()}\0{len(data)}\0".encode()
+                + data
+            )
     return total.hexdigest()
 
 
 def _versions():
-    """Versions of the packages; ``None`` where one is installed as a link to sources that may change under the same version."""
+    """Versions of the packages; ``None`` where one is installed as a link to sources that may
+    change under the same version."""
     found = [f"quintet {metadata.version('quintet')}"]
     for name in _PACKAGES:
         package = metadata.distribution(name)
@@ -50,8 +56,9 @@ def _versions():
 
 
 def made_from(board, room, **configuration):
-    """Text of sources, packages' versions and configuration, or ``None`` where they are not known for certain: boards and rooms from
-    elsewhere, and sources that were touched since this process began.
+    """Text of sources, packages' versions and configuration, or ``None`` where they are not known
+    for certain: boards and rooms from elsewhere, and sources that were touched since this process
+    began.
 
     Parameters
     ----------
@@ -70,7 +77,16 @@ def made_from(board, room, **configuration):
     sources = source_digest((_ROOT / "gateware", _ROOT / "boards"), LOADED_AT)
     if versions is None or sources is None:
         return None
-    return "\n".join((sources, sys.version, *versions, repr(board), repr(room and room.package), repr(sorted(configuration.items()))))
+    return "\n".join(
+        (
+            sources,
+            sys.version,
+            *versions,
+            repr(board),
+            repr(room and room.package),
+            repr(sorted(configuration.items())),
+        )
+    )
 
 
 def settle(component):

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statements of generated C++: where one ends, and which of a scope belong together because of what they declare.
+"""Statements of generated C++: where one ends, and which of a scope belong together because of what
+they declare.
 
-No more of the language than CXXRTL's back end and runtime write; what else begins a statement is refused.
+No more of the language than CXXRTL's back end and runtime write; what else begins a statement is
+refused.
 """
+
 import re
 
 __all__ = ["joined_scopes", "statement_end", "statements", "without_comments"]
@@ -15,8 +18,11 @@ _HEAD = re.compile(r"(?:if(?: constexpr)?|for|while)\b\s*(?=\()")
 _ELSE = re.compile(r"else\b")
 _UNKNOWN = re.compile(r"(?:do|switch|case|default|try|goto|else)\b")
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
-#: A type, then the name that is declared: `auto x = `, `value<8> x = `, `const bool x;`, `value<8> x{`.
-_DECLARED = re.compile(r"\s*(?:const\s+)?(?!return\b|else\b)[A-Za-z_][\w:]*(?:<[^;=(){}]*>)?[\s&*]+(\w+)\s*(?:=(?!=)|;|\{|\()")
+#: A type, then the name that is declared: `auto x = `, `value<8> x = `, `const bool x;`, `value<8>
+#: x{`.
+_DECLARED = re.compile(
+    r"\s*(?:const\s+)?(?!return\b|else\b)[A-Za-z_][\w:]*(?:<[^;=(){}]*>)?[\s&*]+(\w+)\s*(?:=(?!=)|;|\{|\()"
+)
 
 
 def without_comments(text):
@@ -40,7 +46,8 @@ def _matching(text, at):
 
 
 def statement_end(text, at=0):
-    """Position behind the statement that begins at or behind ``at``, an ``if`` with all its branches.
+    """Position behind the statement that begins at or behind ``at``, an ``if`` with all its
+    branches.
 
     Raises
     ------
@@ -68,7 +75,8 @@ def statement_end(text, at=0):
 
 
 def statements(text):
-    """The statements of a scope, each with the white space before it; comments have been taken out before."""
+    """The statements of a scope, each with the white space before it; comments have been taken out
+    before."""
     found, at = [], 0
     while _SPACE.match(text, at).end() < len(text):
         end = statement_end(text, at)
@@ -78,7 +86,8 @@ def statements(text):
 
 
 def joined_scopes(parts):
-    """The statements of a scope, those joined that must stay in one: from a declaration to the last use of its name.
+    """The statements of a scope, those joined that must stay in one: from a declaration to the last
+    use of its name.
 
     The scope's end ends a declaration as well, so any run of the pieces may get a scope of its own.
     """

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run of a virtual board's core as slices: what each unit was at, and from when to when (``timeline.hpp``)."""
+"""A run of a virtual board's core as slices: what each unit was at, and from when to when
+(``timeline.hpp``)."""
+
 import ctypes
 from dataclasses import dataclass
 
@@ -13,7 +15,9 @@ __all__ = ["Timeline", "TimelineError", "TimelineRecorder"]
 MOST_SLICES = 4_000_000
 _KINDS = {"run": 0, "class": 0, "unit": 0, "pulses": 2}
 _QUEUE = 1
-_SLICE = np.dtype([("begin", "<u8"), ("end", "<u8"), ("row", "<u4"), ("number", "<u4"), ("count", "<u8")])
+_SLICE = np.dtype(
+    [("begin", "<u8"), ("end", "<u8"), ("row", "<u4"), ("number", "<u4"), ("count", "<u8")]
+)
 
 
 class TimelineError(ValueError):
@@ -21,8 +25,13 @@ class TimelineError(ValueError):
 
 
 class _Row(ctypes.Structure):
-    _fields_ = [("flags", ctypes.c_int32), ("number", ctypes.c_int32), ("kind", ctypes.c_uint32), ("second", ctypes.c_uint32),
-                ("gap", ctypes.c_uint64)]
+    _fields_ = [
+        ("flags", ctypes.c_int32),
+        ("number", ctypes.c_int32),
+        ("kind", ctypes.c_uint32),
+        ("second", ctypes.c_uint32),
+        ("gap", ctypes.c_uint64),
+    ]
 
 
 @dataclass(frozen=True)
@@ -32,11 +41,14 @@ class Timeline:
     Attributes
     ----------
     rows : tuple of :class:`~.activity.Shown`
-    slices : structured array of ``begin``, ``end`` (ticks from the first cycle of the first run), ``row`` (its place in ``rows``), ``number``
-        (address of an instruction in main memory; of classes the class) and ``count`` (of pulses), in the order of their ends
+    slices : structured array of ``begin``,
+        ``end`` (ticks from the first cycle of the first run), ``row`` (its place in ``rows``),
+        ``number`` (address of an instruction in main memory; of classes the class) and ``count``
+        (of pulses), in the order of their ends
     ticks : int, ticks of a cycle as the core counts them
     full_at : float or None, cycle from which on there was no room
     """
+
     rows: tuple
     slices: object
     ticks: int
@@ -50,7 +62,8 @@ class TimelineRecorder:
     ----------
     board : VirtualBoard
     begin, end : int
-        Cycles of the core, counted from the first one of its first run, between which is recorded; ``end`` may be ``None``.
+        Cycles of the core, counted from the first one of its first run, between which is recorded;
+        ``end`` may be ``None``.
     most : int
         Slices that are kept.
 
@@ -61,9 +74,12 @@ class TimelineRecorder:
     ValueError
         ``begin`` and ``end`` are no window.
     """
+
     def __init__(self, board, begin=0, end=None, most=MOST_SLICES):
         if begin < 0 or (end is not None and end <= begin):
-            raise ValueError(f"A window must begin at 0 or later and end behind its begin, not {begin} to {end}")
+            raise ValueError(
+                f"A window must begin at 0 or later and end behind its begin, not {begin} to {end}"
+            )
         if board.soc.core is None:
             raise TimelineError("a board without a core has no timeline")
         self.rows = rows_of(board.soc.core)
@@ -71,18 +87,24 @@ class TimelineRecorder:
         second = [ratio is not None and shown.row.domain != "sync" for shown in self.rows]
         main_ticks, second_ticks = (1, 1) if ratio is None else ratio.as_integer_ratio()
         # The core counts cycles of the clock that its classes are in.
-        counts = any(far and shown.kind == "class" for far, shown in zip(second, self.rows, strict=True))
+        counts = any(
+            far and shown.kind == "class" for far, shown in zip(second, self.rows, strict=True)
+        )
         self.ticks = second_ticks if counts else main_ticks
         simulation = board.simulation
         rows = (_Row * len(self.rows))()
         for k, (row, shown) in enumerate(zip(rows, self.rows, strict=True)):
             row.flags = simulation.port_number(f"activity__flags__{k}")
-            row.number = simulation.port_number(f"activity__number__{k}") if shown.row.numbered else -1
+            row.number = (
+                simulation.port_number(f"activity__number__{k}") if shown.row.numbered else -1
+            )
             row.kind = _QUEUE if shown.row.queue else _KINDS[shown.kind]
             # Bytes of the link are one slice as far as a host would take them for one answer.
             row.second, row.gap = second[k], board.pipe.silence * main_ticks
         last = (1 << 64) - 1 if end is None else end * self.ticks
-        simulation.c.board_timeline(simulation.handle, rows, len(rows), begin * self.ticks, last, most)
+        simulation.c.board_timeline(
+            simulation.handle, rows, len(rows), begin * self.ticks, last, most
+        )
 
     def timeline(self):
         """The :class:`Timeline` so far."""

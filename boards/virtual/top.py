@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands around the SoC in a virtual board: the registers of the I/O cells, and UART wires where asked for."""
+"""What stands around the SoC in a virtual board: the registers of the I/O cells, and UART wires
+where asked for."""
+
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,16 +19,20 @@ class VirtualTop(wiring.Component):
     ----------
     soc : SoC
     baud : int or None
-        ``None``: the link's byte streams are members; else its two wires, through the UART of the bitstream.
+        ``None``: the link's byte streams are members; else its two wires, through the UART of the
+        bitstream.
 
     Members
     -------
     rx : In, tx : Out, byte streams; or rx_line : In(1), tx_line : Out(1)
-    pads : Out(SDRAMPins) or Out(SRAMPins), where the SoC has a memory chip: lines behind the registers of the I/O cells
+    pads : Out(SDRAMPins) or Out(SRAMPins), where the SoC has a memory chip:
+        lines behind the registers of the I/O cells
     busy, fault, interrupt, reset_request : Out
     second_clk : In(1), where the core has a clock domain of its own
-    activity : Out, where there is a core: what it is at, as :class:`~.activity.ActivityProbe` has it
+    activity : Out, where there is a core: what it is at,
+        as :class:`~.activity.ActivityProbe` has it
     """
+
     def __init__(self, *, soc, baud=None):
         self.soc, self.baud = soc, baud
         members = {"busy": Out(1), "fault": Out(1), "interrupt": Out(1), "reset_request": Out(1)}
@@ -51,11 +57,16 @@ class VirtualTop(wiring.Component):
             m.submodules.probe = self.probe
             wiring.connect(m, self.probe, wiring.flipped(self.activity))
         drive_second(m, self)
-        m.d.comb += [self.busy.eq(soc.busy), self.fault.eq(soc.fault), self.interrupt.eq(soc.interrupt),
-                     self.reset_request.eq(soc.reset_request)]
+        m.d.comb += [
+            self.busy.eq(soc.busy),
+            self.fault.eq(soc.fault),
+            self.interrupt.eq(soc.interrupt),
+            self.reset_request.eq(soc.reset_request),
+        ]
         if self.part is not None:
-            # The registers of the I/O cells, as SDRAMPhy's. They stand here and not in a submodule, so that the
-            # top's ports are the registers themselves: the chip model looks at them between two edges.
+            # The registers of the I/O cells, as SDRAMPhy's. They stand here and not in a submodule,
+            # so that the top's ports are the registers themselves: the chip model looks at them
+            # between two edges.
             lines, pads = soc.memory_pins, self.pads
             for path, member, line in lines.signature.flatten(lines):
                 pad = pads
@@ -69,12 +80,13 @@ class VirtualTop(wiring.Component):
                     m.d.sync += seen.eq(pad)
                     m.d.comb += line.eq(seen)
             if not getattr(self.part, "masks", True):
-                m.d.sync += pads.dqm.eq(0)      # tied low on the board
+                m.d.sync += pads.dqm.eq(0)  # tied low on the board
         if self.baud is None:
             wiring.connect(m, wiring.flipped(self.rx), soc.rx)
             wiring.connect(m, soc.tx, wiring.flipped(self.tx))
         else:
             from ..top import SerialLink
+
             link = m.submodules.uart = SerialLink(clock_hz=soc.clock_hz, baud=self.baud)
             wiring.connect(m, link.rx, soc.rx)
             wiring.connect(m, soc.tx, link.tx)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Save files of a trace, so that a viewer opens it with the signals that matter: ``FILE.gtkw`` for GTKWave, ``FILE.sucl`` for Surfer.
+"""Save files of a trace, so that a viewer opens it with the signals that matter: ``FILE.gtkw`` for
+GTKWave, ``FILE.sucl`` for Surfer.
 
-GTKWave opens the first itself (``gtkwave run.vcd.gtkw``); Surfer runs the second beside the trace (``surfer --command-file run.vcd.sucl run.vcd``).
+GTKWave opens the first itself (``gtkwave run.vcd.gtkw``); Surfer runs the second beside the trace
+(``surfer --command-file run.vcd.sucl run.vcd``).
 """
+
 import re
 from pathlib import Path
 
@@ -37,8 +40,12 @@ def declared(vcd):
 
 
 def chosen(signals):
-    """Group -> names of ``signals`` that are shown; of a design that is no board those at its top."""
-    groups = {group: [name for name in signals if re.fullmatch(pattern, name)] for group, pattern in _GROUPS.items()}
+    """Group -> names of ``signals`` that are shown; of a design that is no board those at its
+    top."""
+    groups = {
+        group: [name for name in signals if re.fullmatch(pattern, name)]
+        for group, pattern in _GROUPS.items()
+    }
     groups = {group: names for group, names in groups.items() if names}
     if len(groups) > 1:
         return groups
@@ -47,8 +54,10 @@ def chosen(signals):
 
 
 def write_views(vcd, shown):
-    """Writes the save files of the trace ``shown``, whose signals the VCD ``vcd`` declares (of an FST the one that it is made of)."""
+    """Writes the save files of the trace ``shown``, whose signals the VCD ``vcd`` declares (of an
+    FST the one that it is made of)."""
     from vcd.gtkw import GTKWSave
+
     signals, shown = declared(vcd), Path(shown)
     groups = chosen(signals)
     with open(f"{shown}.gtkw", "w", encoding="utf-8") as file:
@@ -61,5 +70,9 @@ def write_views(vcd, shown):
             with save.group(group):
                 for name in names:
                     save.trace(name if signals[name] == 1 else f"{name}[{signals[name] - 1}:0]")
-    lines = [line for group, names in groups.items() for line in (f"divider_add {group}", *(f"variable_add {name}" for name in names))]
+    lines = [
+        line
+        for group, names in groups.items()
+        for line in (f"divider_add {group}", *(f"variable_add {name}" for name in names))
+    ]
     Path(f"{shown}.sucl").write_text("\n".join([*lines, "zoom_fit"]) + "\n", encoding="utf-8")

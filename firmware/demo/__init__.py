@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first minute: handwritten digits, classified by the OpenTPU core of a virtual board, checked against the golden model."""
+"""The first minute: handwritten digits, classified by the OpenTPU core of a virtual board, checked
+against the golden model."""
+
 import tempfile
 import time
 from dataclasses import dataclass
@@ -25,10 +27,12 @@ __all__ = ["NetworkRun", "run_demo"]
 class NetworkRun:
     """One network on the target.
 
-    ``title``, ``images``, ``correct``, ``equal`` (bit for bit with the golden model, counters included), ``troubles``,
-    ``result`` (:class:`~quintet.tools.jobs.runner.JobResult`), ``peak`` (operations a cycle that the array can do),
-    ``float_accuracy`` (of the network before quantisation), ``seconds`` (wall time of the run).
+    ``title``, ``images``, ``correct``, ``equal`` (bit for bit with the golden model, counters
+    included), ``troubles``, ``result`` (:class:`~quintet.tools.jobs.runner.JobResult`), ``peak``
+    (operations a cycle that the array can do), ``float_accuracy`` (of the network before
+    quantisation), ``seconds`` (wall time of the run).
     """
+
     title: str
     images: int
     correct: int
@@ -44,12 +48,21 @@ class NetworkRun:
         return self.correct / self.images
 
     def as_dict(self):
-        return {"network": self.title, "images": self.images, "correct": self.correct, "accuracy": self.accuracy,
-                "float_accuracy": self.float_accuracy, "equals_model": self.equal, "troubles": self.troubles, "run": run_object(self.result)}
+        return {
+            "network": self.title,
+            "images": self.images,
+            "correct": self.correct,
+            "accuracy": self.accuracy,
+            "float_accuracy": self.float_accuracy,
+            "equals_model": self.equal,
+            "troubles": self.troubles,
+            "run": run_object(self.result),
+        }
 
 
 def run_demo(name, say=lambda text: None, progress=None):
-    """Classify all held-out images on the target ``name`` with each shipped network that it can hold.
+    """Classify all held-out images on the target ``name`` with each shipped network that it can
+    hold.
 
     Parameters
     ----------
@@ -70,35 +83,59 @@ def run_demo(name, say=lambda text: None, progress=None):
     say(f"switching on the virtual board {name}" if virtual else f"opening {public_name(name)}")
 
     def opening(what):
-        once = (" (once, about a minute; the first time the tools compile themselves as well)"
-                if "gateware" in what else "")
+        once = (
+            " (once, about a minute; the first time the tools compile themselves as well)"
+            if "gateware" in what
+            else ""
+        )
         say(f"  {what}{once}")
         if progress is not None:
             progress(what)
-    with open_target(name, progress=opening) as target, tempfile.TemporaryDirectory(prefix="quintet-demo-") as folder:
+
+    with (
+        open_target(name, progress=opening) as target,
+        tempfile.TemporaryDirectory(prefix="quintet-demo-") as folder,
+    ):
         if target.info.isa is None and target.info.kind == "model":
             target = ModelTarget(name=name, isa="opentpu")
         info = target.info
         if info.isa != "opentpu":
-            raise TargetError(f"{public_name(name)} holds {f'core {info.isa}' if info.isa else 'no core'}; the demo needs opentpu")
+            raise TargetError(
+                f"{public_name(name)} holds {f'core {info.isa}' if info.isa else 'no core'}; "
+                f"the demo needs opentpu"
+            )
         clock = f", {info.clock_hz / 1e6:g} MHz" if info.clock_hz else ""
-        say(f"found {info.board or 'the golden model'}: core {info.isa}, preset {info.preset or 'of your own'}, "
-            f"{info.memory_size >> 10:,} KiB of memory{clock}")
-        runs = [_run(norm, target, Path(folder), say, progress)
-                for norm in ((False, True) if info.params["ext_norm"] else (False,))]
+        say(
+            f"found {info.board or 'the golden model'}: core {info.isa}, preset "
+            f"{info.preset or 'of your own'}, "
+            f"{info.memory_size >> 10:,} KiB of memory{clock}"
+        )
+        runs = [
+            _run(norm, target, Path(folder), say, progress)
+            for norm in ((False, True) if info.params["ext_norm"] else (False,))
+        ]
     return info, runs
 
 
 def _run(norm, target, folder, say, progress):
     title = "with normalisation" if norm else "unmodified instruction set"
-    say(f"network for {'the core with normalisation' if norm else 'the unmodified instruction set'}: assembling its program")
+    say(
+        f"network for "
+        f"{'the core with normalisation' if norm else 'the unmodified instruction set'}: "
+        f"assembling its program"
+    )
     path = digits.make_job(folder, target.info.params, norm=norm, memory=target.info.memory_size)
     job = Job.load(path)
     size = sum(load.size for load in job.loads)
-    say(f"streaming program, weights and {len(digits.labels())} images ({size / 1024:,.0f} KiB) into memory, "
-        "checking them, running the core, reading the results")
+    say(
+        f"streaming program, weights and {len(digits.labels())} images ({size / 1024:,.0f} "
+        f"KiB) into memory, "
+        "checking them, running the core, reading the results"
+    )
     began = time.monotonic()
-    result = run_job(job, target, progress=progress, tick=progress and (lambda seconds: progress("run")))
+    result = run_job(
+        job, target, progress=progress, tick=progress and (lambda seconds: progress("run"))
+    )
     seconds = time.monotonic() - began
     say("running the same job on the golden model, comparing every bit")
     with open_target(f"model:{job.core}") as model:
@@ -112,7 +149,22 @@ def _run(norm, target, folder, say, progress):
     else:
         images = len(digits.labels())
         comparison.troubles.append(describe_outcome(result))
-    say(f"{correct} of {images} images recognised; "
-        + ("every result equals the golden model's" if comparison.equal else f"DIFFERENT: {comparison.troubles[0]}"))
-    return NetworkRun(title, images, correct, comparison.equal, comparison.troubles, result, int(target.room.params.SPACE.peaks(target.info.params).macs),
-                      digits.float_accuracy(), seconds)
+    say(
+        f"{correct} of {images} images recognised; "
+        + (
+            "every result equals the golden model's"
+            if comparison.equal
+            else f"DIFFERENT: {comparison.troubles[0]}"
+        )
+    )
+    return NetworkRun(
+        title,
+        images,
+        correct,
+        comparison.equal,
+        comparison.troubles,
+        result,
+        int(target.room.params.SPACE.peaks(target.info.params).macs),
+        digits.float_accuracy(),
+        seconds,
+    )

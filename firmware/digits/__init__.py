@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Handwritten digits: the 540 held-out images of the UCI set, which every core's digits package classifies, and a float network for them.
+"""Handwritten digits: the 540 held-out images of the UCI set, which every core's digits package
+classifies, and a float network for them.
 
-* ``images(count)``, ``labels(count)``: the first images, uint8 [count, 64] of pixels 0 to 16, and what they show.
-* ``float_weights()``: the network 64-32-10 with ReLU, before any quantisation; ``with_bias(images)`` are its inputs;
-  ``float_accuracy()``.
+* ``images(count)``, ``labels(count)``: the first images, uint8 [count, 64] of pixels 0 to 16, and
+  what they show.
+* ``float_weights()``: the network 64-32-10 with ReLU, before any quantisation;
+  ``with_bias(images)`` are its inputs; ``float_accuracy()``.
 * ``result(scores)``, ``evaluate(job, saved)`` -> :class:`Result`: predictions and accuracy.
 
 Source and licence of the images: ``SOURCE.md``. :mod:`.training` makes ``digits.npz``.
 """
+
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,18 +20,32 @@ import numpy as np
 from quintet.gateware.isa.files import load_archive, load_array
 from quintet.tools.jobs.job import Job
 
-__all__ = ["BIAS", "CLASSES", "FOLDER", "IMAGES", "Result", "evaluate", "float_accuracy", "float_weights", "images", "labels", "result",
-           "with_bias"]
+__all__ = [
+    "BIAS",
+    "CLASSES",
+    "FOLDER",
+    "IMAGES",
+    "Result",
+    "evaluate",
+    "float_accuracy",
+    "float_weights",
+    "images",
+    "labels",
+    "result",
+    "with_bias",
+]
 
 FOLDER = Path(__file__).resolve().parent
 IMAGES, CLASSES = 540, 10
-#: Input 0 of the float network, where the images have a pixel that is always black: its weights are the bias.
+#: Input 0 of the float network, where the images have a pixel that is always black: its weights are
+#: the bias.
 BIAS = 127
 
 
 @dataclass(frozen=True)
 class Result:
     """``predictions`` uint8 [images], ``logits`` [images, 10], ``correct`` of ``total``."""
+
     predictions: np.ndarray
     logits: np.ndarray
     correct: int

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digits' networks as ONNX models: ``python -m quintet.firmware.digits.model`` writes ``cnn.onnx`` and ``mlp.onnx`` again (extra ``compile``).
+"""The digits' networks as ONNX models: ``python -m quintet.firmware.digits.model`` writes
+``cnn.onnx`` and ``mlp.onnx`` again (extra ``compile``).
 
-Weights are trained ones before any quantisation: of the CNN by ``python -m quintet.firmware.opu.train_digits``, of the MLP (64-32-10) by
-``python -m quintet.firmware.digits.training``. The input is an image of 64 pixels from 0 to 16, as ``digits.npz`` has them; the outputs are the scores of
-the ten digits.
+Weights are trained ones before any quantisation: of the CNN by ``python -m
+quintet.firmware.opu.train_digits``, of the MLP (64-32-10) by ``python -m
+quintet.firmware.digits.training``. The input is an image of 64 pixels from 0 to 16, as
+``digits.npz`` has them; the outputs are the scores of the ten digits.
 """
+
 import argparse
 from pathlib import Path
 
@@ -20,53 +23,125 @@ _WEIGHTS = FOLDER.parent / "opu" / "digits" / "weights.npz"
 
 
 def cnn_bytes(weights):
-    """The CNN's file, bytes, of float weights by name: ``conv1_float`` [out, in, rows, columns] with ``conv1_float_b`` and so on."""
-    # Scores come from a map that the OPU flattens by rows, columns, channels; ONNX flattens channels first.
+    """The CNN's file, bytes, of float weights by name: ``conv1_float`` [out, in, rows, columns]
+    with ``conv1_float_b`` and so on."""
+    # Scores come from a map that the OPU flattens by rows, columns, channels; ONNX flattens
+    # channels first.
     hidden = weights["dense1_float"].reshape(64, 2, 2, 32).transpose(0, 3, 1, 2).reshape(64, 128)
-    constants = {"shape": np.array([-1, 1, 8, 8], np.int64), "sixteenth": np.float32(1 / 16), "dense1.weight": hidden}
-    constants.update({f"{layer}.weight": weights[f"{layer}_float"] for layer in ("conv1", "conv2", "dense2")})
-    constants.update({f"{layer}.bias": weights[f"{layer}_float_b"] for layer in ("conv1", "conv2", "dense1", "dense2")})
-    nodes = [("Reshape", ["pixels", "shape"], "map", "reshape", {}), ("Mul", ["map", "sixteenth"], "image", "scale", {})]
+    constants = {
+        "shape": np.array([-1, 1, 8, 8], np.int64),
+        "sixteenth": np.float32(1 / 16),
+        "dense1.weight": hidden,
+    }
+    constants.update(
+        {f"{layer}.weight": weights[f"{layer}_float"] for layer in ("conv1", "conv2", "dense2")}
+    )
+    constants.update(
+        {
+            f"{layer}.bias": weights[f"{layer}_float_b"]
+            for layer in ("conv1", "conv2", "dense1", "dense2")
+        }
+    )
+    nodes = [
+        ("Reshape", ["pixels", "shape"], "map", "reshape", {}),
+        ("Mul", ["map", "sixteenth"], "image", "scale", {}),
+    ]
     here = "image"
     for layer in ("conv1", "conv2"):
-        nodes += [("Conv", [here, f"{layer}.weight", f"{layer}.bias"], layer, layer, {"pads": [1] * 4, "kernel_shape": [3, 3]}),
-                  ("Relu", [layer], f"{layer}.relu", f"{layer}.relu", {}),
-                  ("MaxPool", [f"{layer}.relu"], f"{layer}.pool", f"{layer}.pool", {"kernel_shape": [2, 2], "strides": [2, 2]})]
+        nodes += [
+            (
+                "Conv",
+                [here, f"{layer}.weight", f"{layer}.bias"],
+                layer,
+                layer,
+                {"pads": [1] * 4, "kernel_shape": [3, 3]},
+            ),
+            ("Relu", [layer], f"{layer}.relu", f"{layer}.relu", {}),
+            (
+                "MaxPool",
+                [f"{layer}.relu"],
+                f"{layer}.pool",
+                f"{layer}.pool",
+                {"kernel_shape": [2, 2], "strides": [2, 2]},
+            ),
+        ]
         here = f"{layer}.pool"
-    nodes += [("Flatten", [here], "flat", "flatten", {}),
-              ("Gemm", ["flat", "dense1.weight", "dense1.bias"], "dense1", "dense1", {"transB": 1}),
-              ("Relu", ["dense1"], "dense1.relu", "dense1.relu", {}),
-              ("Gemm", ["dense1.relu", "dense2.weight", "dense2.bias"], "scores", "dense2", {"transB": 1})]
+    nodes += [
+        ("Flatten", [here], "flat", "flatten", {}),
+        ("Gemm", ["flat", "dense1.weight", "dense1.bias"], "dense1", "dense1", {"transB": 1}),
+        ("Relu", ["dense1"], "dense1.relu", "dense1.relu", {}),
+        (
+            "Gemm",
+            ["dense1.relu", "dense2.weight", "dense2.bias"],
+            "scores",
+            "dense2",
+            {"transB": 1},
+        ),
+    ]
     return _file("digits", nodes, constants)
 
 
 def mlp_bytes(weights, factors):
-    """The MLP's file, bytes, of float weights [64, 32] and [32, 10]; the first row of ``weights``, times ``BIAS``, are biases."""
-    nodes = [("Mul", ["pixels", "sixteenth"], "image", "scale", {}), ("Gemm", ["image", "dense1.weight", "dense1.bias"], "dense1", "dense1", {}),
-             ("Relu", ["dense1"], "dense1.relu", "dense1.relu", {}), ("MatMul", ["dense1.relu", "dense2.weight"], "scores", "dense2", {})]
+    """The MLP's file, bytes, of float weights [64, 32] and [32, 10]; the first row of ``weights``,
+    times ``BIAS``, are biases."""
+    nodes = [
+        ("Mul", ["pixels", "sixteenth"], "image", "scale", {}),
+        ("Gemm", ["image", "dense1.weight", "dense1.bias"], "dense1", "dense1", {}),
+        ("Relu", ["dense1"], "dense1.relu", "dense1.relu", {}),
+        ("MatMul", ["dense1.relu", "dense2.weight"], "scores", "dense2", {}),
+    ]
     pixels = np.concatenate([np.zeros_like(weights[:1]), weights[1:] * np.float32(16)])
-    return _file("digits_mlp", nodes, {"sixteenth": np.float32(1 / 16), "dense1.weight": pixels, "dense1.bias": weights[0] * np.float32(BIAS),
-                                       "dense2.weight": factors})
+    return _file(
+        "digits_mlp",
+        nodes,
+        {
+            "sixteenth": np.float32(1 / 16),
+            "dense1.weight": pixels,
+            "dense1.bias": weights[0] * np.float32(BIAS),
+            "dense2.weight": factors,
+        },
+    )
 
 
 def _file(name, nodes, constants):
-    """A model from ``pixels`` to ``scores``. ``nodes``: (operator, inputs, output, name, attributes)."""
+    """A model from ``pixels`` to ``scores``. ``nodes``: (operator, inputs, output, name,
+    attributes)."""
     from onnx import TensorProto, helper, numpy_helper
-    made = [helper.make_node(kind, inputs, [output], called, **attributes) for kind, inputs, output, called, attributes in nodes]
-    graph = helper.make_graph(made, name, [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["inputs", 64])],
-                              [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["inputs", 10])],
-                              [numpy_helper.from_array(np.ascontiguousarray(array), called) for called, array in constants.items()])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], producer_name="quintet", ir_version=8)
+
+    made = [
+        helper.make_node(kind, inputs, [output], called, **attributes)
+        for kind, inputs, output, called, attributes in nodes
+    ]
+    graph = helper.make_graph(
+        made,
+        name,
+        [helper.make_tensor_value_info("pixels", TensorProto.FLOAT, ["inputs", 64])],
+        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["inputs", 10])],
+        [
+            numpy_helper.from_array(np.ascontiguousarray(array), called)
+            for called, array in constants.items()
+        ],
+    )
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", 17)], producer_name="quintet", ir_version=8
+    )
     return model.SerializeToString(deterministic=True)
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="model", description="Write the digits' networks as ONNX models (extra `compile`).")
-    parser.add_argument("--weights", type=Path, default=_WEIGHTS, help="weights.npz of train_digits")
+    parser = argparse.ArgumentParser(
+        prog="model", description="Write the digits' networks as ONNX models (extra `compile`)."
+    )
+    parser.add_argument(
+        "--weights", type=Path, default=_WEIGHTS, help="weights.npz of train_digits"
+    )
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the models")
     options = parser.parse_args(argv)
     try:
-        models = {"cnn.onnx": cnn_bytes(load_archive(options.weights)), "mlp.onnx": mlp_bytes(*float_weights())}
+        models = {
+            "cnn.onnx": cnn_bytes(load_archive(options.weights)),
+            "mlp.onnx": mlp_bytes(*float_weights()),
+        }
     except ImportError:
         parser.error("needs onnx: pip install 'quintet[compile]'")
     for name, data in models.items():

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which images train and which are held out, and how networks are trained: ``python -m quintet.firmware.digits.training`` makes ``digits.npz``.
+"""Which images train and which are held out, and how networks are trained: ``python -m
+quintet.firmware.digits.training`` makes ``digits.npz``.
 
-Needs the extra ``train``. Nothing but the 1,257 images that are not held out decides about any weight.
+Needs the extra ``train``. Nothing but the 1,257 images that are not held out decides about any
+weight.
 """
+
 import argparse
 from pathlib import Path
 
@@ -10,7 +13,18 @@ import numpy as np
 
 from . import FOLDER, IMAGES, with_bias
 
-__all__ = ["CALIBRATION", "HIDDEN", "accuracy", "augment", "best_of", "load", "main", "margin", "split", "train"]
+__all__ = [
+    "CALIBRATION",
+    "HIDDEN",
+    "accuracy",
+    "augment",
+    "best_of",
+    "load",
+    "main",
+    "margin",
+    "split",
+    "train",
+]
 
 HIDDEN = 32
 #: Training images that are shipped, to calibrate a quantiser with.
@@ -19,14 +33,16 @@ _SEED = 2026
 
 
 def split(images, labels):
-    """(training images, labels), (held-out images, labels), and the indices of the held-out ones: fixed by a seed."""
+    """(training images, labels), (held-out images, labels), and the indices of the held-out ones:
+    fixed by a seed."""
     order = np.random.default_rng(_SEED).permutation(len(images))
     held, rest = np.sort(order[:IMAGES]), np.sort(order[IMAGES:])
     return (images[rest], labels[rest]), (images[held], labels[held]), held
 
 
 def load(parser):
-    """:func:`split` of the whole set, which scikit-learn carries; without it an error of ``parser``."""
+    """:func:`split` of the whole set, which scikit-learn carries; without it an error of
+    ``parser``."""
     try:
         from sklearn.datasets import load_digits
     except ImportError:
@@ -51,21 +67,41 @@ def augment(images, rng, amount):
     """Random shifts up to ``amount`` pixels, brightness and noise; the result is pixels again."""
     count = len(images)
     result = images.reshape(-1, 8, 8).astype(np.float32)
-    result = _shift(_shift(result, rng.uniform(-amount, amount, count), 2), rng.uniform(-amount, amount, count), 1)
+    result = _shift(
+        _shift(result, rng.uniform(-amount, amount, count), 2),
+        rng.uniform(-amount, amount, count),
+        1,
+    )
     result = result * rng.uniform(0.85, 1.1, (count, 1, 1)) + rng.normal(0, 0.5, result.shape)
     return np.clip(np.rint(result), 0, 16).astype(np.int64).reshape(-1, 64)
 
 
-def train(images, labels, *, prepare, seed, limits=None, epochs=300, rate=0.005, temperature=10.0, shift=0.3):
+def train(
+    images,
+    labels,
+    *,
+    prepare,
+    seed,
+    limits=None,
+    epochs=300,
+    rate=0.005,
+    temperature=10.0,
+    shift=0.3,
+):
     """Adam on the cross-entropy of ``logits / temperature``.
 
-    ``prepare``: callable, pixels [count, 64] -> inputs. ``limits``: largest weights of the two layers, which are rounded to integers in the forward pass and whose sums are kept
-    small; ``None``: a float network. Returns the list of two float32 weight matrices (integers where there are limits).
+    ``prepare``: callable, pixels [count, 64] -> inputs. ``limits``: largest weights of the two
+    layers, which are rounded to integers in the forward pass and whose sums are kept small;
+    ``None``: a float network. Returns the list of two float32 weight matrices (integers where there
+    are limits).
     """
     rng = np.random.default_rng(seed)
     plain = limits is not None
     scale = limits if plain else (1 / 16, 1.0)
-    weights = [rng.normal(0, scale[0] * 0.35, (64, HIDDEN)), rng.normal(0, scale[1] * 0.5, (HIDDEN, 10))]
+    weights = [
+        rng.normal(0, scale[0] * 0.35, (64, HIDDEN)),
+        rng.normal(0, scale[1] * 0.5, (HIDDEN, 10)),
+    ]
     weights = [w.astype(np.float32) for w in weights]
     first = [np.zeros_like(w) for w in weights]
     second = [np.zeros_like(w) for w in weights]
@@ -74,13 +110,17 @@ def train(images, labels, *, prepare, seed, limits=None, epochs=300, rate=0.005,
     temperature = temperature if plain else 1.0
 
     def used():
-        return [np.clip(np.rint(w), -m, m) for w, m in zip(weights, limits, strict=True)] if plain else weights
+        return (
+            [np.clip(np.rint(w), -m, m) for w, m in zip(weights, limits, strict=True)]
+            if plain
+            else weights
+        )
 
     for _ in range(epochs):
         order = rng.permutation(len(images))
         inputs = prepare(augment(images, rng, shift)).astype(np.float32)
         for at in range(0, len(images) - size + 1, size):
-            index = order[at:at + size]
+            index = order[at : at + size]
             w1, w2 = used()
             sums = inputs[index] @ w1
             hidden = np.maximum(sums, 0)
@@ -89,7 +129,7 @@ def train(images, labels, *, prepare, seed, limits=None, epochs=300, rate=0.005,
             grad /= grad.sum(axis=1, keepdims=True)
             grad[np.arange(size), labels[index]] -= 1
             grad /= temperature
-            if plain:       # keep well inside a byte
+            if plain:  # keep well inside a byte
                 grad += 0.01 * (np.maximum(logits - 80, 0) + np.minimum(logits + 80, 0))
             back = (grad @ w2.T) * (sums > 0)
             if plain:
@@ -99,7 +139,7 @@ def train(images, labels, *, prepare, seed, limits=None, epochs=300, rate=0.005,
             for k, slope in enumerate((inputs[index].T @ back, hidden.T @ grad)):
                 first[k] = 0.9 * first[k] + 0.1 * slope
                 second[k] = 0.99 * second[k] + 0.01 * slope * slope
-                move = first[k] / (1 - 0.9 ** step) / (np.sqrt(second[k] / (1 - 0.99 ** step)) + 1e-8)
+                move = first[k] / (1 - 0.9**step) / (np.sqrt(second[k] / (1 - 0.99**step)) + 1e-8)
                 weights[k] -= speed * scale[k] * move
                 if plain:
                     weights[k] = np.clip(weights[k], -limits[k] - 0.49, limits[k] + 0.49)
@@ -114,7 +154,8 @@ def accuracy(logits, labels):
 
 
 def margin(logits, labels):
-    """Mean distance of the right logit from the best wrong one, cut at +-30: what is left to gain on training data."""
+    """Mean distance of the right logit from the best wrong one, cut at +-30: what is left to gain
+    on training data."""
     rows = np.arange(len(labels))
     others = logits.astype(np.float64).copy()
     others[rows, labels] = -np.inf
@@ -122,30 +163,47 @@ def margin(logits, labels):
 
 
 def best_of(made, seeds):
-    """Of ``seeds`` networks the one with the largest score; ``made(seed)`` gives score and network."""
+    """Of ``seeds`` networks the one with the largest score; ``made(seed)`` gives score and
+    network."""
     return max(map(made, range(seeds)), key=lambda pair: pair[0])[1]
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="training", description="Train the float network of the digits (extra `train`).")
+    parser = argparse.ArgumentParser(
+        prog="training", description="Train the float network of the digits (extra `train`)."
+    )
     parser.add_argument("--out", type=Path, default=FOLDER / "digits.npz")
-    parser.add_argument("--seeds", type=int, default=3, help="networks, the best on training data is kept")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="networks, the best on training data is kept"
+    )
     parser.add_argument("--epochs", type=int, default=100)
     options = parser.parse_args(argv)
     (images, labels), (test, answers), held = load(parser)
 
     def made(seed):
-        weights = train(images, labels, prepare=with_bias, seed=seed, epochs=options.epochs, rate=0.02)
+        weights = train(
+            images, labels, prepare=with_bias, seed=seed, epochs=options.epochs, rate=0.02
+        )
         logits = np.maximum(with_bias(images) @ weights[0], 0) @ weights[1]
         score = accuracy(logits, labels), margin(logits, labels)
-        print(f"float, seed {seed}: training accuracy {score[0]:.4f}, margin {score[1]:.2f}", flush=True)
+        print(
+            f"float, seed {seed}: training accuracy {score[0]:.4f}, margin {score[1]:.2f}",
+            flush=True,
+        )
         return score, weights
 
     w1, w2 = best_of(made, options.seeds)
     print(f"float: held out {accuracy(np.maximum(with_bias(test) @ w1, 0) @ w2, answers):.4f}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(options.out, images=test.astype(np.uint8), labels=answers.astype(np.uint8), held_out=held.astype(np.uint16),
-                        float_w1=w1, float_w2=w2, calibration=images[:CALIBRATION].astype(np.uint8))
+    np.savez_compressed(
+        options.out,
+        images=test.astype(np.uint8),
+        labels=answers.astype(np.uint8),
+        held_out=held.astype(np.uint16),
+        float_w1=w1,
+        float_w2=w2,
+        calibration=images[:CALIBRATION].astype(np.uint8),
+    )
     print(f"wrote {options.out}")
 
 

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""MLPerf Tiny's four networks on every core: accuracy, cycles and whether every layer is equal, from a folder that holds them.
+"""MLPerf Tiny's four networks on every core: accuracy, cycles and whether every layer is equal,
+from a folder that holds them.
 
-The folder is not part of the project: ``kws_float.onnx``, ``ic_float.onnx``, ``vww_float.onnx``, ``ad_float.onnx`` of mlcommons/tiny, exported to ONNX, and
-inputs ``data/kws.npz`` and so on (arrays ``x``, labels ``y`` where there are some, ``calibration`` where it is apart).
+The folder is not part of the project: ``kws_float.onnx``, ``ic_float.onnx``, ``vww_float.onnx``,
+``ad_float.onnx`` of mlcommons/tiny, exported to ONNX, and inputs ``data/kws.npz`` and so on (arrays
+``x``, labels ``y`` where there are some, ``calibration`` where it is apart).
 """
+
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +20,9 @@ __all__ = ["BARS", "NETWORKS", "PRESETS", "Inputs", "load_inputs"]
 
 @dataclass(frozen=True)
 class Network:
-    """``file`` of a network, ``data`` of its inputs, ``scale`` that its inputs are multiplied by."""
+    """``file`` of a network, ``data`` of its inputs, ``scale`` that its inputs are multiplied
+    by."""
+
     name: str
     file: str
     data: str
@@ -25,18 +30,43 @@ class Network:
 
 
 #: By what the benchmark calls them.
-NETWORKS = {network.name: network for network in (
-    Network("resnet8", "ic_float.onnx", "data/ic.npz"), Network("ds_cnn", "kws_float.onnx", "data/kws.npz"),
-    Network("mobilenet", "vww_float.onnx", "data/vww.npz"), Network("autoencoder", "ad_float.onnx", "data/ad.npz"))}
+NETWORKS = {
+    network.name: network
+    for network in (
+        Network("resnet8", "ic_float.onnx", "data/ic.npz"),
+        Network("ds_cnn", "kws_float.onnx", "data/kws.npz"),
+        Network("mobilenet", "vww_float.onnx", "data/vww.npz"),
+        Network("autoencoder", "ad_float.onnx", "data/ad.npz"),
+    )
+}
 #: Presets of the ULX3S-85F that a core is measured with, where not the board's own.
 PRESETS = {"opentpu": "85f-8x8-conv"}
-#: Cycles of one input that each core is to need at most: required, aimed at. IMAGine's are those of the array beside the stream of weights
-#: (docs/performance/imagine.md).
+#: Cycles of one input that each core is to need at most: required, aimed at. IMAGine's are those of
+#: the array beside the stream of weights (docs/performance/imagine.md).
 BARS = {
-    "opu": {"resnet8": (205_000, 185_000), "ds_cnn": (150_000, 120_000), "mobilenet": (500_000, 350_000), "autoencoder": (142_000, 137_000)},
-    "opentpu": {"resnet8": (270_000, 221_000), "ds_cnn": (100_000, 82_000), "mobilenet": (440_000, 359_000), "autoencoder": (235_000, 211_000)},
-    "pim": {"resnet8": (240_000, 175_000), "ds_cnn": (260_000, 200_000), "mobilenet": (None, 600_000)},
-    "cherry": {"resnet8": (560_000, 471_000), "ds_cnn": (210_000, 174_000), "mobilenet": (570_000, 476_000), "autoencoder": (330_000, 294_000)},
+    "opu": {
+        "resnet8": (205_000, 185_000),
+        "ds_cnn": (150_000, 120_000),
+        "mobilenet": (500_000, 350_000),
+        "autoencoder": (142_000, 137_000),
+    },
+    "opentpu": {
+        "resnet8": (270_000, 221_000),
+        "ds_cnn": (100_000, 82_000),
+        "mobilenet": (440_000, 359_000),
+        "autoencoder": (235_000, 211_000),
+    },
+    "pim": {
+        "resnet8": (240_000, 175_000),
+        "ds_cnn": (260_000, 200_000),
+        "mobilenet": (None, 600_000),
+    },
+    "cherry": {
+        "resnet8": (560_000, 471_000),
+        "ds_cnn": (210_000, 174_000),
+        "mobilenet": (570_000, 476_000),
+        "autoencoder": (330_000, 294_000),
+    },
     "imagine": {"autoencoder": (80_000, 70_000)},
 }
 #: Inputs that calibrate where the data has none apart; they are judged by no more.
@@ -46,13 +76,15 @@ _CALIBRATION = 100
 @dataclass(frozen=True)
 class Inputs:
     """``calibration`` and ``x`` as the model takes them, ``y`` labels of ``x`` or ``None``."""
+
     calibration: np.ndarray
     x: np.ndarray
     y: np.ndarray | None
 
 
 def load_inputs(folder, network):
-    """:class:`Inputs` of a :class:`Network` in ``folder``; those that calibrate are not among ``x``."""
+    """:class:`Inputs` of a :class:`Network` in ``folder``; those that calibrate are not among
+    ``x``."""
     path = Path(folder, network.data)
     try:
         arrays = load_archive(path)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Measure MLPerf Tiny's networks: ``python -m quintet.firmware.mlperf_tiny DIR``.
 
-For every network and core: accuracy by the reference in numpy, cycles of one input on the virtual ULX3S-85F beside what was estimated, and, with
---verify, whether every tensor of every layer is equal on reference, golden model and virtual board.
+For every network and core: accuracy by the reference in numpy, cycles of one input on the virtual
+ULX3S-85F beside what was estimated, and, with --verify, whether every tensor of every layer is
+equal on reference, golden model and virtual board.
 """
+
 import sys
 import time
 from pathlib import Path
@@ -21,11 +23,25 @@ def main(argv=None):
     parser = Parser(prog="mlperf_tiny", description=__doc__)
     parser.add_argument("folder", help="folder with the networks and data/")
     parser.add_argument("--isa", action="append", choices=sorted(BARS), help="these cores only")
-    parser.add_argument("--network", action="append", choices=sorted(NETWORKS), help="these networks only")
-    parser.add_argument("--limit", type=int, default=400, metavar="N", help="judge by the first N inputs (default: 400)")
-    parser.add_argument("--estimate", action="store_true", help="estimated cycles, nothing is simulated")
-    parser.add_argument("--verify", action="store_true", help="compare every tensor of every layer, of one input")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on standard output")
+    parser.add_argument(
+        "--network", action="append", choices=sorted(NETWORKS), help="these networks only"
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=400,
+        metavar="N",
+        help="judge by the first N inputs (default: 400)",
+    )
+    parser.add_argument(
+        "--estimate", action="store_true", help="estimated cycles, nothing is simulated"
+    )
+    parser.add_argument(
+        "--verify", action="store_true", help="compare every tensor of every layer, of one input"
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object on standard output"
+    )
     args = parser.parse_args(argv)
     return guarded("mlperf_tiny", lambda: _command(args, Console(args.json)))
 
@@ -34,20 +50,49 @@ def _measure(args, isa, network, progress):
     """One cell, a dict."""
     from quintet.tools.compiler.onnx_import import import_onnx
     from quintet.tools.compiler.results.comparison import compare_network
+
     data = load_inputs(args.folder, network)
     graph = import_onnx(Path(args.folder, network.file))
     port = graph.inputs[0]
-    x, y = data.x[:args.limit], None if data.y is None else data.y[:args.limit]
+    x, y = data.x[: args.limit], None if data.y is None else data.y[: args.limit]
     began = time.monotonic()
     target = isa + (f"?preset={PRESETS[isa]}" if isa in PRESETS else "")
-    found = compare_network(graph, _BOARD, [target], {port.name: data.calibration}, {port.name: x}, y,
-                            estimate=args.estimate, verify=args.verify, layers=False, progress=progress)
+    found = compare_network(
+        graph,
+        _BOARD,
+        [target],
+        {port.name: data.calibration},
+        {port.name: x},
+        y,
+        estimate=args.estimate,
+        verify=args.verify,
+        layers=False,
+        progress=progress,
+    )
     cell = found.cells[0]
     required, aim = BARS[isa].get(network.name, (None, None))
-    return {"network": network.name, "isa": isa, "preset": cell.preset, "refusal": cell.refusal, "cycles": cell.cycles, "measured": cell.measured,
-            "estimated": cell.estimated, "required": required, "aim": aim, "inputs": found.inputs, "float_correct": found.correct, "correct": cell.correct,
-            "agreement": cell.agreement, "snr": cell.snr, "macs": cell.macs, "bytes": cell.bytes_of_an_input, "counters": cell.counters, "equal": cell.equal,
-            "compile_seconds": cell.seconds, "seconds": round(time.monotonic() - began, 1)}
+    return {
+        "network": network.name,
+        "isa": isa,
+        "preset": cell.preset,
+        "refusal": cell.refusal,
+        "cycles": cell.cycles,
+        "measured": cell.measured,
+        "estimated": cell.estimated,
+        "required": required,
+        "aim": aim,
+        "inputs": found.inputs,
+        "float_correct": found.correct,
+        "correct": cell.correct,
+        "agreement": cell.agreement,
+        "snr": cell.snr,
+        "macs": cell.macs,
+        "bytes": cell.bytes_of_an_input,
+        "counters": cell.counters,
+        "equal": cell.equal,
+        "compile_seconds": cell.seconds,
+        "seconds": round(time.monotonic() - began, 1),
+    }
 
 
 def _command(args, console):
@@ -62,15 +107,31 @@ def _command(args, console):
                 except QuintetError as error:
                     cells.append({"network": name, "isa": isa, "refusal": str(error)})
                 print(_line(cells[-1]), file=sys.stderr, flush=True)
-    console.table(("network", "core", ">cycles", ">required", ">aim", ">estimate", ">correct", ">float", ">same class", ">SNR dB", "layers"),
-                  [_row(cell) for cell in cells])
+    console.table(
+        (
+            "network",
+            "core",
+            ">cycles",
+            ">required",
+            ">aim",
+            ">estimate",
+            ">correct",
+            ">float",
+            ">same class",
+            ">SNR dB",
+            "layers",
+        ),
+        [_row(cell) for cell in cells],
+    )
     console.result({"board": _BOARD, "cells": cells})
     late = [cell for cell in cells if cell.get("equal") is False]
     return Exit.NO if late else Exit.OK
 
 
 def _line(cell):
-    return f"{cell['network']} on {cell['isa']}: " + (cell["refusal"] or f"{cell['cycles']:,} cycles")
+    return f"{cell['network']} on {cell['isa']}: " + (
+        cell["refusal"] or f"{cell['cycles']:,} cycles"
+    )
 
 
 def _row(cell):
@@ -83,10 +144,19 @@ def _row(cell):
     def number(key):
         return "" if cell[key] is None else f"{cell[key]:,}"
 
-    return (cell["network"], cell["isa"], number("cycles") + ("" if cell["measured"] else "*"), number("required"), number("aim"),
-            f"{100 * cell['estimated'] / cell['cycles'] - 100:+.1f} %" if cell["cycles"] else "", share("correct"), share("float_correct"),
-            "" if cell["agreement"] is None else f"{100 * cell['agreement']:.1f} %", f"{cell['snr']:.1f}",
-            "" if cell["equal"] is None else "equal" if cell["equal"] else "DIFFERENT")
+    return (
+        cell["network"],
+        cell["isa"],
+        number("cycles") + ("" if cell["measured"] else "*"),
+        number("required"),
+        number("aim"),
+        f"{100 * cell['estimated'] / cell['cycles'] - 100:+.1f} %" if cell["cycles"] else "",
+        share("correct"),
+        share("float_correct"),
+        "" if cell["agreement"] is None else f"{100 * cell['agreement']:.1f} %",
+        f"{cell['snr']:.1f}",
+        "" if cell["equal"] is None else "equal" if cell["equal"] else "DIFFERENT",
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The functional simulator, in 8-bit integer and in 32-bit float mode (specification, section 7.3).
 
-``python -m quintet.firmware.opentpu.functional PROG HOSTMEM.npy WEIGHTS.npy --out DIR`` runs a program twice and writes
-host memory as it is afterwards: ``int8.npy`` and ``float32.npy``, both [vectors, n].
+``python -m quintet.firmware.opentpu.functional PROG HOSTMEM.npy WEIGHTS.npy --out DIR`` runs a
+program twice and writes host memory as it is afterwards: ``int8.npy`` and ``float32.npy``, both
+[vectors, n].
 """
+
 import sys
 from pathlib import Path
 
@@ -27,32 +29,38 @@ _MOST_VECTORS = 1 << 22
 
 
 class FunctionalError(InputError):
-    """Data that do not fit the program, or a run that ended with a fault; the message says which."""
+    """Data that do not fit the program, or a run that ended with a fault; the message says
+    which."""
 
 
 def vectors_used(program):
     """Host vectors that RHM and WHM of ``program`` (bytes) name: one more than the highest."""
     highest = 0
     for at in range(0, len(program), 14):
-        word = program[at:at + 14]
+        word = program[at : at + 14]
         if word[0] == ISA.opcodes["HLT"]:
             break
         if word[0] in (ISA.opcodes["RHM"], ISA.opcodes["WHM"]):
             highest = max(highest, int.from_bytes(word[3:11], "big") + (word[2] or 256))
     if highest > _MOST_VECTORS:
-        raise FunctionalError(f"the program names host vector {highest - 1:#x}; at most {_MOST_VECTORS} are simulated")
+        raise FunctionalError(
+            f"the program names host vector {highest - 1:#x}; at most {_MOST_VECTORS} are simulated"
+        )
     return highest
 
 
 def check_arrays(hostmem, weights, *, integers=True):
-    """The side n of the array that ``hostmem`` [vectors, n] and ``weights`` [tiles, n, n] are for; :class:`FunctionalError` if there
-    is none, or if they are not int8."""
+    """The side n of the array that ``hostmem`` [vectors, n] and ``weights`` [tiles, n, n] are for;
+    :class:`FunctionalError` if there is none, or if they are not int8."""
     if hostmem.ndim != 2:
         raise FunctionalError(f"host memory must be [vectors, n], not {list(hostmem.shape)}")
     n = hostmem.shape[1]
     for name, array, shape in (("host memory", hostmem, (n,)), ("weights", weights, (n, n))):
         if array.shape[1:] != shape:
-            raise FunctionalError(f"{name} must have the shape [..., {', '.join(map(str, shape))}], not {list(array.shape)}")
+            raise FunctionalError(
+                f"{name} must have the shape [..., {', '.join(map(str, shape))}], not "
+                f"{list(array.shape)}"
+            )
         if integers and array.dtype != np.int8:
             raise FunctionalError(f"{name} must be int8 in integer mode, not {array.dtype}")
     return n
@@ -61,7 +69,7 @@ def check_arrays(hostmem, weights, *, integers=True):
 def grown(program, hostmem):
     """``hostmem`` with zeros behind, up to the last vector that ``program`` (bytes) names."""
     host = np.zeros((max(len(hostmem), vectors_used(program)), hostmem.shape[1]), hostmem.dtype)
-    host[:len(hostmem)] = hostmem
+    host[: len(hostmem)] = hostmem
     return host
 
 
@@ -70,7 +78,12 @@ def places(size, host, weights):
     base = _align(size)
     limit = base + host.size
     tiles = _align(limit)
-    return {"hostmem_base": base, "hostmem_limit": limit, "weights_base": tiles, "weights_limit": tiles + weights.size}
+    return {
+        "hostmem_base": base,
+        "hostmem_limit": limit,
+        "weights_base": tiles,
+        "weights_limit": tiles + weights.size,
+    }
 
 
 def _align(address):
@@ -83,7 +96,8 @@ def simulate(program, hostmem, weights, params, *, mode="int8", registers=None):
     Parameters
     ----------
     program : bytes
-    hostmem : [vectors, n], int8 (or float32 in float mode); grown with zeros to what the program names
+    hostmem : [vectors, n], int8 (or float32 in float mode);
+        grown with zeros to what the program names
     weights : [tiles, n, n], likewise
     params : dict of build parameters
     mode : ``"int8"`` or ``"float32"``
@@ -105,18 +119,20 @@ def simulate(program, hostmem, weights, params, *, mode="int8", registers=None):
     tiles = np.ascontiguousarray(weights, dtype)
     at = places(len(program), host, tiles)
     memory = np.zeros(_align(at["weights_limit"] + 64), np.uint8)
-    memory[:len(program)] = np.frombuffer(program, np.uint8)
+    memory[: len(program)] = np.frombuffer(program, np.uint8)
     values = {"program_address": 0, "program_length": len(program), **at, **(registers or {})}
     if mode == "int8":
-        memory[at["hostmem_base"]:at["hostmem_limit"]] = host.view(np.uint8).ravel()
-        memory[at["weights_base"]:at["weights_limit"]] = tiles.view(np.uint8).ravel()
+        memory[at["hostmem_base"] : at["hostmem_limit"]] = host.view(np.uint8).ravel()
+        memory[at["weights_base"] : at["weights_limit"]] = tiles.view(np.uint8).ravel()
         outcome = Model(params, memory).run(values)
-        host = memory[at["hostmem_base"]:at["hostmem_limit"]].view(np.int8).reshape(-1, n).copy()
+        host = memory[at["hostmem_base"] : at["hostmem_limit"]].view(np.int8).reshape(-1, n).copy()
     else:
         outcome = Model(params, memory, mode=mode, hostmem=host, weights=tiles).run(values)
     if outcome.fault is not None:
         fault = outcome.fault
-        raise FunctionalError(f"{fault.name} at instruction {fault.pc // 14} ({mode}), detail {fault.detail:#x}")
+        raise FunctionalError(
+            f"{fault.name} at instruction {fault.pc // 14} ({mode}), detail {fault.detail:#x}"
+        )
     return host, outcome
 
 
@@ -136,13 +152,24 @@ def _run(options, names):
         raise ParameterError(f"parameter n must be {n}, as the data have it, not {params['n']}")
     program = load_program(SOFTWARE, options.program, params).data
     float_host = _load(options.float_hostmem, "float inputs") if options.float_hostmem else hostmem
-    float_weights = _load(options.float_weights, "float weights") if options.float_weights else weights
+    float_weights = (
+        _load(options.float_weights, "float weights") if options.float_weights else weights
+    )
     registers = {"sigmoid_compat": int(options.sigmoid_compat)}
-    results = {"int8": simulate(program, hostmem, weights, params, registers=registers),
-               "float32": simulate(program, float_host, float_weights, params, mode="float32", registers=registers)}
-    write_places({place_below(options.out, names[mode]): encode(host) for mode, (host, _) in results.items()})
+    results = {
+        "int8": simulate(program, hostmem, weights, params, registers=registers),
+        "float32": simulate(
+            program, float_host, float_weights, params, mode="float32", registers=registers
+        ),
+    }
+    write_places(
+        {place_below(options.out, names[mode]): encode(host) for mode, (host, _) in results.items()}
+    )
     for mode, (host, outcome) in results.items():
-        print(f"{options.out / names[mode]}: {len(host)} vectors, {outcome.counters['instructions']} instructions")
+        print(
+            f"{options.out / names[mode]}: {len(host)} vectors, "
+            f"{outcome.counters['instructions']} instructions"
+        )
     return 0
 
 
@@ -153,12 +180,31 @@ def main(argv=None, *, prog="functional", names=None):
     parser.add_argument("program", type=Path, help="assembly (.a, .s) or binary (.out, .bin)")
     parser.add_argument("hostmem", help=".npy or .npz:key, int8 [vectors, n]")
     parser.add_argument("weights", help=".npy or .npz:key, int8 [tiles, n, n]")
-    parser.add_argument("--out", type=Path, default=Path("."), help=f"folder of {' and '.join(names.values())}")
-    parser.add_argument("--float-hostmem", metavar="FILE", help="float inputs; otherwise the int8 ones, taken as numbers")
+    parser.add_argument(
+        "--out", type=Path, default=Path("."), help=f"folder of {' and '.join(names.values())}"
+    )
+    parser.add_argument(
+        "--float-hostmem",
+        metavar="FILE",
+        help="float inputs; otherwise the int8 ones, taken as numbers",
+    )
     parser.add_argument("--float-weights", metavar="FILE", help="float weights, likewise")
-    parser.add_argument("--preset", help="sizes (default: the room's default preset); n is the data's")
-    parser.add_argument("-P", dest="params", action="append", default=[], metavar="NAME=VALUE", help="build parameter")
-    parser.add_argument("--sigmoid-compat", action="store_true", help="sigmoid of negative values is 255, as published")
+    parser.add_argument(
+        "--preset", help="sizes (default: the room's default preset); n is the data's"
+    )
+    parser.add_argument(
+        "-P",
+        dest="params",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="build parameter",
+    )
+    parser.add_argument(
+        "--sigmoid-compat",
+        action="store_true",
+        help="sigmoid of negative values is 255, as published",
+    )
     options = parser.parse_args(argv)
     return guarded(prog, lambda: _run(options, names))
 

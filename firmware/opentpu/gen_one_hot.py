@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Generates int8 data for the two-layer network: a training matrix, its labels, test vectors (specification, section 7.3).
+"""Generates int8 data for the two-layer network: a training matrix, its labels, test vectors
+(specification, section 7.3).
 
-    python -m quintet.firmware.opentpu.gen_one_hot --path simple_train --shape 8 8 --range -5 5
-    python -m quintet.firmware.opentpu.gen_one_hot --path simple_train_label --shape 8 1 --range 0 2
-    python -m quintet.firmware.opentpu.gen_one_hot --path simple_test --shape 100 8 --range 1 9
+python -m quintet.firmware.opentpu.gen_one_hot --path simple_train --shape 8 8 --range -5 5
+python -m quintet.firmware.opentpu.gen_one_hot --path simple_train_label --shape 8 1 --range 0 2
+python -m quintet.firmware.opentpu.gen_one_hot --path simple_test --shape 100 8 --range 1 9
 """
+
 import argparse
 import sys
 from pathlib import Path
@@ -15,9 +17,12 @@ __all__ = ["generate", "main"]
 
 
 def generate(shape, low, high, *, diagonal=None, seed=0):
-    """Random int8 [rows, columns] with ``low <= value < high``; ``diagonal``: this value on the main diagonal."""
+    """Random int8 [rows, columns] with ``low <= value < high``; ``diagonal``: this value on the
+    main diagonal."""
     if not -128 <= low < high <= 128:
-        raise ValueError(f"range must be two integers LOW < HIGH from -128 to 128, not {low} {high}")
+        raise ValueError(
+            f"range must be two integers LOW < HIGH from -128 to 128, not {low} {high}"
+        )
     if len(shape) != 2 or min(shape) < 1:
         raise ValueError(f"shape must be two positive integers, not {' '.join(map(str, shape))}")
     if diagonal is not None and not -128 <= diagonal <= 127:
@@ -29,15 +34,30 @@ def generate(shape, low, high, *, diagonal=None, seed=0):
 
 
 def _number(text):
-    return int(text.strip().rstrip(","), 0)     # the source's example writes `--range 1, 9`
+    return int(text.strip().rstrip(","), 0)  # the source's example writes `--range 1, 9`
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="gen_one_hot", description="Write random int8 data as .npy.")
+    parser = argparse.ArgumentParser(
+        prog="gen_one_hot", description="Write random int8 data as .npy."
+    )
     parser.add_argument("--path", type=Path, required=True, help="file to write; .npy is appended")
-    parser.add_argument("--shape", type=_number, nargs=2, required=True, metavar=("ROWS", "COLUMNS"))
-    parser.add_argument("--range", type=_number, nargs=2, required=True, metavar=("LOW", "HIGH"), help="LOW <= value < HIGH")
-    parser.add_argument("--diagonal", type=_number, help="value of the main diagonal (default: 20 in a square matrix)")
+    parser.add_argument(
+        "--shape", type=_number, nargs=2, required=True, metavar=("ROWS", "COLUMNS")
+    )
+    parser.add_argument(
+        "--range",
+        type=_number,
+        nargs=2,
+        required=True,
+        metavar=("LOW", "HIGH"),
+        help="LOW <= value < HIGH",
+    )
+    parser.add_argument(
+        "--diagonal",
+        type=_number,
+        help="value of the main diagonal (default: 20 in a square matrix)",
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
     diagonal = options.diagonal
@@ -47,7 +67,11 @@ def main(argv=None):
         data = generate(tuple(options.shape), *options.range, diagonal=diagonal, seed=options.seed)
     except ValueError as error:
         parser.error(str(error))
-    path = options.path if options.path.suffix == ".npy" else options.path.with_name(options.path.name + ".npy")
+    path = (
+        options.path
+        if options.path.suffix == ".npy"
+        else options.path.with_name(options.path.name + ".npy")
+    )
     np.save(path, data)
     print(f"{path}: int8 {list(data.shape)}, {data.min()} to {data.max()}")
     return 0

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes jobs: program, data and TOML for a network on given sizes (docs/how/contracts.md; specification, section 7)."""
+"""Writes jobs: program, data and TOML for a network on given sizes (docs/how/contracts.md;
+specification, section 7)."""
+
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +18,21 @@ def _align(address, step=64):
     return -(-address // step) * step
 
 
-def write_job(folder, name, program, params, hostmem, tiles, results, *, comment="", cycles=100_000_000, extra=None,
-              memory=None, recognition=None):
+def write_job(
+    folder,
+    name,
+    program,
+    params,
+    hostmem,
+    tiles,
+    results,
+    *,
+    comment="",
+    cycles=100_000_000,
+    extra=None,
+    memory=None,
+    recognition=None,
+):
     """Write ``name.toml``, ``name.a`` and ``name.npz`` into ``folder``.
 
     Parameters
@@ -32,7 +47,8 @@ def write_job(folder, name, program, params, hostmem, tiles, results, *, comment
     comment : first lines of the job and the program
     extra : further arrays for the npz
     memory : bytes of main memory that the job must fit, or ``None``
-    recognition : :class:`~quintet.tools.jobs.recognition.Recognition` of the images whose scores the results are, or ``None``
+    recognition : :class:`~quintet.tools.jobs.recognition.Recognition` of the images whose scores
+        the results are, or ``None``
 
     Returns
     -------
@@ -46,27 +62,72 @@ def write_job(folder, name, program, params, hostmem, tiles, results, *, comment
     end = weights + tiles.size
     if memory is not None and end > memory:
         raise ValueError(f"job {name} takes {end} bytes of memory, more than {memory}")
-    job = Job(core="opentpu", program=Source(f"{name}.a", program.text(comment)), program_at=0, params=params,
-              registers={"hostmem_base": host, "hostmem_limit": host_end, "weights_base": weights, "weights_limit": end},
-              loads=[Load(host, np.asarray(hostmem), f"{name}.npz:hostmem"), Load(weights, tiles, f"{name}.npz:tiles")],
-              saves=[Save(host + n * first, f"{name}_out.npy", dtype="int8", shape=(count, n), recognition=recognition)],
-              cycle_limit=cycles, origin=f"job {name}")
-    return job.save(Path(folder, f"{name}.toml"), comment=comment, extra={f"{name}.npz:{key}": array for key, array in (extra or {}).items()})
+    job = Job(
+        core="opentpu",
+        program=Source(f"{name}.a", program.text(comment)),
+        program_at=0,
+        params=params,
+        registers={
+            "hostmem_base": host,
+            "hostmem_limit": host_end,
+            "weights_base": weights,
+            "weights_limit": end,
+        },
+        loads=[
+            Load(host, np.asarray(hostmem), f"{name}.npz:hostmem"),
+            Load(weights, tiles, f"{name}.npz:tiles"),
+        ],
+        saves=[
+            Save(
+                host + n * first,
+                f"{name}_out.npy",
+                dtype="int8",
+                shape=(count, n),
+                recognition=recognition,
+            )
+        ],
+        cycle_limit=cycles,
+        origin=f"job {name}",
+    )
+    return job.save(
+        Path(folder, f"{name}.toml"),
+        comment=comment,
+        extra={f"{name}.npz:{key}": array for key, array in (extra or {}).items()},
+    )
 
 
-def network_job(folder, name, layers, inputs, params, *, batch=None, comment="", cycles=100_000_000, memory=None, extra=None,
-                labels=None):
-    """The job that applies ``layers`` (of :class:`.network.Layer`) to int8 ``inputs`` [rows, K] on a core of ``params``.
+def network_job(
+    folder,
+    name,
+    layers,
+    inputs,
+    params,
+    *,
+    batch=None,
+    comment="",
+    cycles=100_000_000,
+    memory=None,
+    extra=None,
+    labels=None,
+):
+    """The job that applies ``layers`` (of :class:`.network.Layer`) to int8 ``inputs`` [rows, K] on
+    a core of ``params``.
 
-    ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm. The npz also holds
-    ``batch`` and ``rows``: with them :meth:`quintet.tools.kernels.opentpu.network.Network.unpack_outputs` reads the saved vectors. With ``labels`` of the inputs
-    the job says how many of them it recognised.
+    ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm.
+    The npz also holds ``batch`` and ``rows``: with them
+    :meth:`quintet.tools.kernels.opentpu.network.Network.unpack_outputs` reads the saved vectors.
+    With ``labels`` of the inputs the job says how many of them it recognised.
     """
     rows = len(inputs)
     if batch is None:
         most = min(rows, Network(layers, params).batch)
-        # As few batches as fit; where there are labels they are of one size, so that it can be said how the scores lie.
-        batch = next(n for n in range(most, 0, -1) if rows % n == 0) if labels is not None else -(-rows // -(-rows // most))
+        # As few batches as fit; where there are labels they are of one size, so that it can be said
+        # how the scores lie.
+        batch = (
+            next(n for n in range(most, 0, -1) if rows % n == 0)
+            if labels is not None
+            else -(-rows // -(-rows // most))
+        )
     network = Network(layers, params, batch=batch)
     vectors = network.pack_inputs(inputs)
     wanted = {"n": params["n"], "ub_rows": params["ub_rows"], "acc_rows": params["acc_rows"]}
@@ -78,7 +139,23 @@ def network_job(folder, name, layers, inputs, params, *, batch=None, comment="",
     count, n = layers[-1].weights.shape[1], params["n"]
     recognition = None
     if labels is not None:
-        recognition = Recognition(np.asarray(labels), (rows // network.batch, blocks(count, n), network.batch, n), (0, 2, 1, 3), count)
-    return write_job(folder, name, network.program(rows), wanted, vectors, network.tiles,
-                     (len(vectors), network.output_vectors(rows)), comment=comment, cycles=cycles, memory=memory,
-                     extra={"batch_rows_outputs": shape, **(extra or {})}, recognition=recognition)
+        recognition = Recognition(
+            np.asarray(labels),
+            (rows // network.batch, blocks(count, n), network.batch, n),
+            (0, 2, 1, 3),
+            count,
+        )
+    return write_job(
+        folder,
+        name,
+        network.program(rows),
+        wanted,
+        vectors,
+        network.tiles,
+        (len(vectors), network.output_vectors(rows)),
+        comment=comment,
+        cycles=cycles,
+        memory=memory,
+        extra={"batch_rows_outputs": shape, **(extra or {})},
+        recognition=recognition,
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs that measure the core: a random multilayer perceptron, or a single product (specification, section 10.3, W1 to W10).
+"""Jobs that measure the core: a random multilayer perceptron, or a single product (specification,
+section 10.3, W1 to W10).
 
     python -m quintet.firmware.opentpu.mlp DIR                               256-256-256-16, batch 128, N = 8 (W10)
     python -m quintet.firmware.opentpu.mlp DIR --batch 64 -P ub_rows=4096    the same, batch 64 (W9)
@@ -7,6 +8,7 @@
 
 Beside the job it writes ``<name>_want.npy``: the results by plain numpy, as the run must save them.
 """
+
 import argparse
 import sys
 from pathlib import Path
@@ -23,10 +25,15 @@ __all__ = ["main", "make_job", "random_network"]
 
 
 def random_network(sizes, rows, seed=0):
-    """Random int8 layers (ReLU between them, the low byte at the end), inputs [rows, sizes[0]] and, by numpy, results."""
+    """Random int8 layers (ReLU between them, the low byte at the end), inputs [rows, sizes[0]] and,
+    by numpy, results."""
     rng = np.random.default_rng(seed)
-    layers = [Layer(rng.integers(-128, 128, shape).astype(np.int8), "relu" if k < len(sizes) - 2 else "none")
-              for k, shape in enumerate(zip(sizes[:-1], sizes[1:], strict=True))]
+    layers = [
+        Layer(
+            rng.integers(-128, 128, shape).astype(np.int8), "relu" if k < len(sizes) - 2 else "none"
+        )
+        for k, shape in enumerate(zip(sizes[:-1], sizes[1:], strict=True))
+    ]
     inputs = rng.integers(-128, 128, (rows, sizes[0])).astype(np.int8)
     values = inputs
     for layer in layers:
@@ -39,9 +46,13 @@ def make_job(folder, params, *, sizes=(256, 256, 256, 16), batch=128, name=None,
     """Write the job and what it must give; returns the job's path."""
     layers, inputs, results = random_network(sizes, batch, seed)
     name = name or f"mlp_{'_'.join(map(str, sizes))}_b{batch}_n{params['n']}"
-    comment = (f"Random network {'-'.join(map(str, sizes))}, batch {batch}, N = {params['n']}.\n"
-               "Written by python -m quintet.firmware.opentpu.mlp")
-    path = network_job(folder, name, layers, inputs, params, batch=batch, comment=comment, cycles=10_000_000)
+    comment = (
+        f"Random network {'-'.join(map(str, sizes))}, batch {batch}, N = {params['n']}.\n"
+        "Written by python -m quintet.firmware.opentpu.mlp"
+    )
+    path = network_job(
+        folder, name, layers, inputs, params, batch=batch, comment=comment, cycles=10_000_000
+    )
     np.save(Path(folder) / f"{name}_want.npy", pack_matrix(results, params["n"]))
     return path
 
@@ -49,10 +60,19 @@ def make_job(folder, params, *, sizes=(256, 256, 256, 16), batch=128, name=None,
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="mlp", description="Write a job that measures the core.")
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--layers", type=int, nargs="+", default=[256, 256, 256, 16], metavar="SIZE")
+    parser.add_argument(
+        "--layers", type=int, nargs="+", default=[256, 256, 256, 16], metavar="SIZE"
+    )
     parser.add_argument("--batch", type=int, default=128, help="rows of input, 1 to 256")
     parser.add_argument("--preset", help="sizes (default: the room's default preset)")
-    parser.add_argument("-P", dest="params", action="append", default=[], metavar="NAME=VALUE", help="build parameter")
+    parser.add_argument(
+        "-P",
+        dest="params",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="build parameter",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--name")
     options = parser.parse_args(argv)
@@ -60,8 +80,16 @@ def main(argv=None):
         parser.error("--layers needs two positive sizes at least")
     try:
         given = dict(item.split("=", 1) if "=" in item else (item, "") for item in options.params)
-        print(make_job(options.folder, SPACE.resolve(options.preset, given), sizes=options.layers, batch=options.batch,
-                       name=options.name, seed=options.seed))
+        print(
+            make_job(
+                options.folder,
+                SPACE.resolve(options.preset, given),
+                sizes=options.layers,
+                batch=options.batch,
+                name=options.name,
+                seed=options.seed,
+            )
+        )
     except (ValueError, NetworkError) as error:
         parser.error(str(error))
     return 0

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The functional simulator under the source's names: :mod:`.functional` that writes ``sim8.npy`` and ``sim32.npy``.
+"""The functional simulator under the source's names: :mod:`.functional` that writes ``sim8.npy``
+and ``sim32.npy``.
 
 ``python -m quintet.firmware.opentpu.sim PROG HOSTMEM.npy WEIGHTS.npy``
 """
+
 import sys
 
 from . import functional

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The simple two-layer network: trains it, quantises it, writes its job (specification, section 7.3; workload W12).
+"""The simple two-layer network: trains it, quantises it, writes its job (specification, section
+7.3; workload W12).
 
     python -m quintet.firmware.opentpu.simple_nn --path simple_train.npy --label simple_train_label.npy
     python -m quintet.firmware.opentpu.simple_nn --path ... --label ... --test simple_test.npy --job DIR
 
-Writes ``simple_nn_weight_dram.npy``, int8 [2, n, n], both layers as they lie in weight memory, and the ground truth,
-``simple_nn_gt.npz`` (the source pickles it): ``results`` float32 [rows, outputs], what the float network makes of the training data
-(or of ``--test``), ``w1``, ``w2`` float32, ``float_tiles`` both as tiles, ``scale`` from float to integer results. With ``--job`` also
-program, data and job for the test vectors, in batches.
+Writes ``simple_nn_weight_dram.npy``, int8 [2, n, n], both layers as they lie in weight memory, and
+the ground truth, ``simple_nn_gt.npz`` (the source pickles it): ``results`` float32 [rows, outputs],
+what the float network makes of the training data (or of ``--test``), ``w1``, ``w2`` float32,
+``float_tiles`` both as tiles, ``scale`` from float to integer results. With ``--job`` also program,
+data and job for the test vectors, in batches.
 """
+
 import sys
 from pathlib import Path
 
@@ -27,7 +30,8 @@ __all__ = ["apply", "main", "quantise", "train"]
 
 
 def apply(weights, inputs):
-    """The float network: ReLU after the first layer, nothing after the second; float32 throughout."""
+    """The float network: ReLU after the first layer, nothing after the second; float32
+    throughout."""
     hidden = np.maximum(inputs.astype(np.float32) @ weights[0], np.float32(0))
     return hidden @ weights[1]
 
@@ -35,17 +39,19 @@ def apply(weights, inputs):
 def train(inputs, labels, *, epochs=2000, rate=0.01, seed=0, hidden=None, limits=None):
     """Least squares by Adam on the whole set: float32 weights [n, hidden] and [hidden, outputs].
 
-    ``inputs`` [rows, n], ``labels`` [rows, outputs]; ``hidden``: units, by default n. With ``limits`` the weights of the two
-    layers are whole numbers up to these (rounded in the forward pass, gradients straight through), and sums that come near
-    the ends of -128..127 cost.
+    ``inputs`` [rows, n], ``labels`` [rows, outputs]; ``hidden``: units, by default n. With
+    ``limits`` the weights of the two layers are whole numbers up to these (rounded in the forward
+    pass, gradients straight through), and sums that come near the ends of -128..127 cost.
     """
     rng = np.random.default_rng(seed)
     n = inputs.shape[1]
     hidden = hidden or n
     x, y = inputs.astype(np.float32), labels.astype(np.float32)
     deviations = (1 / n, 1) if limits is None else [0.4 * limit for limit in limits]
-    weights = [rng.normal(0, d, shape).astype(np.float32)
-               for d, shape in zip(deviations, ((n, hidden), (hidden, y.shape[1])), strict=True)]
+    weights = [
+        rng.normal(0, d, shape).astype(np.float32)
+        for d, shape in zip(deviations, ((n, hidden), (hidden, y.shape[1])), strict=True)
+    ]
     first, second = ([np.zeros_like(w) for w in weights] for _ in range(2))
     scale = limits or (1, 1)
 
@@ -69,7 +75,7 @@ def train(inputs, labels, *, epochs=2000, rate=0.01, seed=0, hidden=None, limits
         for k, slope in enumerate(slopes):
             first[k] = 0.9 * first[k] + 0.1 * slope
             second[k] = 0.999 * second[k] + 0.001 * slope * slope
-            move = (first[k] / (1 - 0.9 ** step)) / (np.sqrt(second[k] / (1 - 0.999 ** step)) + 1e-8)
+            move = (first[k] / (1 - 0.9**step)) / (np.sqrt(second[k] / (1 - 0.999**step)) + 1e-8)
             weights[k] -= speed * scale[k] * move
             if limits is not None:
                 weights[k] = np.clip(weights[k], -limits[k] - 0.49, limits[k] + 0.49)
@@ -77,9 +83,11 @@ def train(inputs, labels, *, epochs=2000, rate=0.01, seed=0, hidden=None, limits
 
 
 def quantise(weights, inputs):
-    """int8 weights scaled so that no sum of ``inputs`` leaves a byte, and the factor from float to integer results.
+    """int8 weights scaled so that no sum of ``inputs`` leaves a byte, and the factor from float to
+    integer results.
 
-    Without normalisation a sum is its own result: each layer gets the largest scale whose rounded sums stay in -128..127.
+    Without normalisation a sum is its own result: each layer gets the largest scale whose rounded
+    sums stay in -128..127.
     """
     values, result, factor = inputs.astype(np.int64), [], 1.0
     for k, w in enumerate(weights):
@@ -98,31 +106,61 @@ def quantise(weights, inputs):
 
 def main(argv=None):
     parser = Parser(prog="simple_nn", description="Train the simple two-layer network.")
-    parser.add_argument("--path", required=True, metavar="FILE", help="training data, .npy or .npz:key, int8 [rows, n]")
-    parser.add_argument("--label", required=True, metavar="FILE", help="labels, likewise, int8 [rows, outputs]")
-    parser.add_argument("--out", type=Path, default=Path("."), metavar="DIR",
-                        help="folder of simple_nn_weight_dram.npy and simple_nn_gt.npz")
-    parser.add_argument("--test", metavar="FILE", help="vectors for the results and the job, likewise, int8 [rows, n]")
+    parser.add_argument(
+        "--path",
+        required=True,
+        metavar="FILE",
+        help="training data, .npy or .npz:key, int8 [rows, n]",
+    )
+    parser.add_argument(
+        "--label", required=True, metavar="FILE", help="labels, likewise, int8 [rows, outputs]"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("."),
+        metavar="DIR",
+        help="folder of simple_nn_weight_dram.npy and simple_nn_gt.npz",
+    )
+    parser.add_argument(
+        "--test",
+        metavar="FILE",
+        help="vectors for the results and the job, likewise, int8 [rows, n]",
+    )
     parser.add_argument("--job", type=Path, help="folder to write the job simple_nn_n<n>.toml into")
-    parser.add_argument("--preset", default="sim", help="sizes of the job (default: sim); n is the data's")
+    parser.add_argument(
+        "--preset", default="sim", help="sizes of the job (default: sim); n is the data's"
+    )
     parser.add_argument("--epochs", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args(argv)
     try:
-        data = {f"--{name}": read_array(getattr(options, name)) for name in ("path", "label", "test") if getattr(options, name)}
+        data = {
+            f"--{name}": read_array(getattr(options, name))
+            for name in ("path", "label", "test")
+            if getattr(options, name)
+        }
         for name, array in data.items():
             if array.dtype != np.int8 or array.ndim != 2:
-                raise ValueError(f"{name} must be int8 [rows, columns], not {array.dtype} {list(array.shape)}")
+                raise ValueError(
+                    f"{name} must be int8 [rows, columns], not {array.dtype} {list(array.shape)}"
+                )
         inputs, labels = data["--path"], data["--label"]
         n = inputs.shape[1]
         if len(inputs) != len(labels) or labels.shape[1] > n:
-            raise ValueError(f"--label must have {len(inputs)} rows and at most {n} columns, not {list(labels.shape)}")
+            raise ValueError(
+                f"--label must have {len(inputs)} rows and at most {n} columns, not "
+                f"{list(labels.shape)}"
+            )
         test = data.get("--test", inputs)
         if test.shape[1] != n:
             raise ValueError(f"--test must have {n} columns, not {test.shape[1]}")
         params = SPACE.resolve(options.preset, {"n": n})
         if options.out.suffix or options.out.exists() and not options.out.is_dir():
-            raise ValueError(f"--out {options.out}: expected a folder, for simple_nn_weight_dram.npy and simple_nn_gt.npz")
+            raise ValueError(
+                f"--out {options.out}: expected a folder, for simple_nn_weight_dram.npy and "
+                f"simple_nn_gt.npz"
+            )
     except (InputError, ValueError) as error:
         parser.error(str(error))
     weights = train(inputs, labels, epochs=options.epochs, seed=options.seed)
@@ -131,15 +169,33 @@ def main(argv=None):
     dram, truth = options.out / "simple_nn_weight_dram.npy", options.out / "simple_nn_gt.npz"
     options.out.mkdir(parents=True, exist_ok=True)
     np.save(dram, np.concatenate([pack_weights(w, n) for w in whole]))
-    np.savez_compressed(truth, results=results, w1=weights[0], w2=weights[1],
-                        float_tiles=np.concatenate([pack_weights(w, n) for w in weights]), scale=np.float32(factor))
+    np.savez_compressed(
+        truth,
+        results=results,
+        w1=weights[0],
+        w2=weights[1],
+        float_tiles=np.concatenate([pack_weights(w, n) for w in weights]),
+        scale=np.float32(factor),
+    )
     error = np.abs(apply(weights, inputs) - labels).max()
-    print(f"{dram}, {truth}: training error at most {error:.3f}, an integer result is {factor:.3f} times the float one")
+    print(
+        f"{dram}, {truth}: training error at most {error:.3f}, an integer result is "
+        f"{factor:.3f} times the float one"
+    )
     if options.job:
         layers = [Layer(whole[0], "relu"), Layer(whole[1], "none")]
-        print(network_job(options.job, f"simple_nn_n{n}", layers, test, params, cycles=1_000_000,
-                          comment=f"The source's simple two-layer network, N = {n}.\n"
-                                  "Written by python -m quintet.firmware.opentpu.simple_nn"))
+        print(
+            network_job(
+                options.job,
+                f"simple_nn_n{n}",
+                layers,
+                test,
+                params,
+                cycles=1_000_000,
+                comment=f"The source's simple two-layer network, N = {n}.\n"
+                "Written by python -m quintet.firmware.opentpu.simple_nn",
+            )
+        )
     return 0
 
 

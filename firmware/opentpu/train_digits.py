@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes OpenTPU's digits networks: ``python -m quintet.firmware.opentpu.train_digits``. Needs the extra ``train``.
+"""Makes OpenTPU's digits networks: ``python -m quintet.firmware.opentpu.train_digits``. Needs the
+extra ``train``.
 
 Two networks 64-32-10; the split, and the float network, are those of ``firmware/digits``.
 
-* *norm*: the float network with int8 weights, for cores with ext_norm: each layer's sums are shifted, rounded and saturated.
-* *plain*: for the unmodified instruction set, where ACT keeps the low byte of a sum and nothing else. Its weights are small
-  integers, trained as such (rounded in the forward pass, gradients straight through), its inputs are 0 to 4 instead of 0
-  to 16, and sums near the ends of -128..127 cost. So the low byte is the sum.
+* *norm*: the float network with int8 weights, for cores with ext_norm: each layer's sums are
+  shifted, rounded and saturated.
+* *plain*: for the unmodified instruction set, where ACT keeps the low byte of a sum and nothing
+  else. Its weights are small integers, trained as such (rounded in the forward pass, gradients
+  straight through), its inputs are 0 to 4 instead of 0 to 16, and sums near the ends of -128..127
+  cost. So the low byte is the sum.
 
 The bias is weight row 0: pixel 0, black in every image of the set, is a constant.
 """
+
 import argparse
 from functools import partial
 from pathlib import Path
@@ -22,8 +26,8 @@ from ..digits.training import accuracy, best_of, load, margin, train
 __all__ = ["PLAIN_BIAS", "main", "prepare", "quantise"]
 
 PLAIN_BIAS = 7
-_PLAIN_SHIFT = 2            # pixels 0..16 -> 0..4
-_LIMITS = (3, 1)            # |weights| of the plain network's layers
+_PLAIN_SHIFT = 2  # pixels 0..16 -> 0..4
+_LIMITS = (3, 1)  # |weights| of the plain network's layers
 
 
 def prepare(images, *, norm):
@@ -36,7 +40,8 @@ def prepare(images, *, norm):
 
 
 def quantise(weights, images):
-    """Float network -> int8 weights and the CFG norm values of both layers, from the sums of the training images."""
+    """Float network -> int8 weights and the CFG norm values of both layers, from the sums of the
+    training images."""
     inputs = prepare(images, norm=True).astype(np.int64)
     result, norms = [], []
     for k, w in enumerate(weights):
@@ -44,9 +49,11 @@ def quantise(weights, images):
         sums = inputs @ whole.astype(np.int64)
         # The widest sums may saturate: all but one in a thousand fit.
         shift = 0
-        while np.quantile(np.abs(np.maximum(sums, 0) if k == 0 else sums), 0.999) / 2 ** shift > 127.49:
+        while (
+            np.quantile(np.abs(np.maximum(sums, 0) if k == 0 else sums), 0.999) / 2**shift > 127.49
+        ):
             shift += 1
-        norms.append(1 << 16 | (1 << 8 if shift else 0) | shift)        # saturate to int8, round
+        norms.append(1 << 16 | (1 << 8 if shift else 0) | shift)  # saturate to int8, round
         inputs = np.clip((np.maximum(sums, 0) + (1 << shift >> 1)) >> shift, -128, 127)
         result.append(whole)
     return result, norms
@@ -64,7 +71,9 @@ def _plain_logits(weights, inputs):
 def _widest(weights, inputs):
     """Largest magnitude of any sum, of both layers."""
     sums = inputs.astype(np.int64) @ weights[0].astype(np.int64)
-    return int(max(np.abs(sums).max(), np.abs(np.maximum(sums, 0) @ weights[1].astype(np.int64)).max()))
+    return int(
+        max(np.abs(sums).max(), np.abs(np.maximum(sums, 0) @ weights[1].astype(np.int64)).max())
+    )
 
 
 def _norm_logits(weights, norms, inputs):
@@ -77,20 +86,40 @@ def _norm_logits(weights, norms, inputs):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="train_digits", description="Train the digits networks (extra `train`).")
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "digits" / "weights.npz")
-    parser.add_argument("--seeds", type=int, default=12, help="networks of each kind, the best on training data is kept")
+    parser = argparse.ArgumentParser(
+        prog="train_digits", description="Train the digits networks (extra `train`)."
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).resolve().parent / "digits" / "weights.npz"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        default=12,
+        help="networks of each kind, the best on training data is kept",
+    )
     parser.add_argument("--epochs", type=int, default=300)
     options = parser.parse_args(argv)
     (images, labels), (test, answers), _ = load(parser)
 
     def made(seed):
-        weights = train(images, labels, prepare=partial(prepare, norm=False), limits=_LIMITS, seed=seed, epochs=options.epochs)
+        weights = train(
+            images,
+            labels,
+            prepare=partial(prepare, norm=False),
+            limits=_LIMITS,
+            seed=seed,
+            epochs=options.epochs,
+        )
         inputs = prepare(images, norm=False)
         logits, widest = _plain_logits(weights, inputs), _widest(weights, inputs)
         # First of all the sums of the training images must leave room for those of others.
         score = widest <= 112, accuracy(logits, labels), margin(logits, labels)
-        print(f"plain, seed {seed}: training accuracy {score[1]:.4f}, margin {score[2]:.2f}, widest sum {widest}", flush=True)
+        print(
+            f"plain, seed {seed}: training accuracy {score[1]:.4f}, margin {score[2]:.2f}, "
+            f"widest sum {widest}",
+            flush=True,
+        )
         return score, weights
 
     plain = [w.astype(np.int8) for w in best_of(made, options.seeds)]
@@ -99,12 +128,24 @@ def main(argv=None):
     whole, norms = quantise(floats, images)
 
     inputs = prepare(test, norm=False)
-    print(f"plain: held out {accuracy(_plain_logits(plain, inputs), answers):.4f}, widest sum {_widest(plain, inputs)}")
+    print(
+        f"plain: held out {accuracy(_plain_logits(plain, inputs), answers):.4f}, widest sum "
+        f"{_widest(plain, inputs)}"
+    )
     inputs = prepare(test, norm=True)
-    print(f"norm:  held out {accuracy(_norm_logits(whole, norms, inputs), answers):.4f}, CFG {[hex(v) for v in norms]}")
+    print(
+        f"norm:  held out {accuracy(_norm_logits(whole, norms, inputs), answers):.4f}, CFG "
+        f"{[hex(v) for v in norms]}"
+    )
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(options.out, plain_w1=plain[0], plain_w2=plain[1], norm_w1=whole[0], norm_w2=whole[1],
-                        norm_cfg=np.array(norms, np.uint32))
+    np.savez_compressed(
+        options.out,
+        plain_w1=plain[0],
+        plain_w2=plain[1],
+        norm_w1=whole[0],
+        norm_w2=whole[1],
+        norm_cfg=np.array(norms, np.uint32),
+    )
     print(f"wrote {options.out}")
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digits CNN in floating point: 3x3 1->16, ReLU, 2x2 max-pool; 3x3 16->32, ReLU, 2x2 max-pool; 128->64, ReLU; 64->10."""
+"""The digits CNN in floating point: 3x3 1->16, ReLU, 2x2 max-pool; 3x3 16->32, ReLU, 2x2 max-pool;
+128->64, ReLU; 64->10."""
+
 import numpy as np
 
 __all__ = ["LAYERS", "as_matrix", "forward"]
@@ -9,15 +11,22 @@ LAYERS = {"conv1": (16, 1, 3, 3), "conv2": (32, 16, 3, 3), "dense1": (64, 128), 
 
 
 def _patches(values):
-    """[images, h, w, c] -> [images, h, w, 9 * c]: 3x3 neighbourhoods, zeros outside; order row, column, channel."""
+    """[images, h, w, c] -> [images, h, w, 9 * c]: 3x3 neighbourhoods, zeros outside; order row,
+    column, channel."""
     padded = np.pad(values, ((0, 0), (1, 1), (1, 1), (0, 0)))
     h, w = values.shape[1:3]
-    return np.concatenate([padded[:, r:r + h, c:c + w] for r in range(3) for c in range(3)], axis=3)
+    return np.concatenate(
+        [padded[:, r : r + h, c : c + w] for r in range(3) for c in range(3)], axis=3
+    )
 
 
 def as_matrix(weights):
     """Weights as the matrix that rows of inputs are multiplied with."""
-    return weights.transpose(2, 3, 1, 0).reshape(-1, weights.shape[0]) if weights.ndim == 4 else weights.T
+    return (
+        weights.transpose(2, 3, 1, 0).reshape(-1, weights.shape[0])
+        if weights.ndim == 4
+        else weights.T
+    )
 
 
 def _pool(values):
@@ -26,7 +35,8 @@ def _pool(values):
 
 
 def forward(model, images):
-    """Every layer's values, in float; ``images`` [count, 8, 8, 1] from 0 to 1. ``model``: name -> (weights, bias)."""
+    """Every layer's values, in float; ``images`` [count, 8, 8, 1] from 0 to 1. ``model``: name ->
+    (weights, bias)."""
     found = {"image": images}
     x = images
     for name in LAYERS:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trains the digits CNN: ``python -m quintet.firmware.opu.train_digits``. Needs the extra ``train``; takes a minute.
+"""Trains the digits CNN: ``python -m quintet.firmware.opu.train_digits``. Needs the extra
+``train``; takes a minute.
 
-A network in the manner of LeNet on the 8x8 images of the UCI handwritten digits: 3x3 1->16, ReLU, 2x2 max-pool; 3x3 16->32, ReLU, 2x2
-max-pool; 128->64, ReLU; 64->10. The split is that of ``firmware/digits``: images that are held out decide about nothing.
+A network in the manner of LeNet on the 8x8 images of the UCI handwritten digits: 3x3 1->16, ReLU,
+2x2 max-pool; 3x3 16->32, ReLU, 2x2 max-pool; 128->64, ReLU; 64->10. The split is that of
+``firmware/digits``: images that are held out decide about nothing.
 """
+
 import argparse
 from pathlib import Path
 
@@ -15,12 +18,15 @@ from .float_network import LAYERS, as_matrix, forward
 
 __all__ = ["main", "quantise", "train"]
 
+
 def _unpatch(grads, channels):
     """What :func:`_patches` does to gradients."""
     n, h, w, _ = grads.shape
     padded = np.zeros((n, h + 2, w + 2, channels), grads.dtype)
     for k in range(9):
-        padded[:, k // 3:k // 3 + h, k % 3:k % 3 + w] += grads[..., k * channels:(k + 1) * channels]
+        padded[:, k // 3 : k // 3 + h, k % 3 : k % 3 + w] += grads[
+            ..., k * channels : (k + 1) * channels
+        ]
     return padded[:, 1:-1, 1:-1]
 
 
@@ -54,7 +60,8 @@ def _backward(model, found, grad):
 
 
 def train(images, labels, *, seed=1, epochs=60, rate=0.003, decay=1e-4):
-    """Adam on the cross-entropy, images shifted and varied at random. ``images`` [count, 64] of 0 to 16.
+    """Adam on the cross-entropy, images shifted and varied at random. ``images`` [count, 64] of 0
+    to 16.
 
     Returns the model: name -> (weights, bias) in float32.
     """
@@ -62,15 +69,20 @@ def train(images, labels, *, seed=1, epochs=60, rate=0.003, decay=1e-4):
     model = {}
     for name, shape in LAYERS.items():
         spread = np.sqrt(2 / np.prod(shape[1:]))
-        model[name] = [rng.normal(0, spread, shape).astype(np.float32), np.zeros(shape[0], np.float32)]
-    moments = {name: [[np.zeros_like(p), np.zeros_like(p)] for p in parts] for name, parts in model.items()}
+        model[name] = [
+            rng.normal(0, spread, shape).astype(np.float32),
+            np.zeros(shape[0], np.float32),
+        ]
+    moments = {
+        name: [[np.zeros_like(p), np.zeros_like(p)] for p in parts] for name, parts in model.items()
+    }
     size, step = 64, 0
     steps = epochs * (len(images) // size)
     for _ in range(epochs):
         order = rng.permutation(len(images))
         varied = (augment(images, rng, 0.5) / 16).astype(np.float32).reshape(-1, 8, 8, 1)
         for at in range(0, len(images) - size + 1, size):
-            index = order[at:at + size]
+            index = order[at : at + size]
             found = forward(model, varied[index])
             grad = np.exp(found["dense2"] - found["dense2"].max(axis=1, keepdims=True))
             grad /= grad.sum(axis=1, keepdims=True)
@@ -82,8 +94,10 @@ def train(images, labels, *, seed=1, epochs=60, rate=0.003, decay=1e-4):
                     first, second = moments[name][k]
                     first += 0.1 * (slope - first)
                     second += 0.01 * (slope * slope - second)
-                    move = first / (1 - 0.9 ** step) / (np.sqrt(second / (1 - 0.99 ** step)) + 1e-8)
-                    model[name][k] = model[name][k] * (1 - decay * (k == 0)) - (speed * move).astype(np.float32)
+                    move = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
+                    model[name][k] = model[name][k] * (1 - decay * (k == 0)) - (
+                        speed * move
+                    ).astype(np.float32)
     return {name: tuple(parts) for name, parts in model.items()}
 
 
@@ -102,13 +116,17 @@ def quantise(model, images):
 
     Returns
     -------
-    dict of arrays: ``<layer>_w`` int8, ``<layer>_b`` int16, ``<layer>_p`` (fraction lengths of weights, bias and result)
+    dict of arrays: ``<layer>_w`` int8, ``<layer>_b`` int16, ``<layer>_p`` (fraction lengths of
+    weights, bias and result)
     """
     found = forward(model, (images / 16).astype(np.float32).reshape(-1, 8, 8, 1))
     result = {}
     for name, (weights, bias) in model.items():
-        p = _fraction(np.abs(weights).max(), 127.49), _fraction(np.abs(bias).max(), 32767), \
-            _fraction(np.quantile(np.abs(found[name]), 0.9999), 127.49)
+        p = (
+            _fraction(np.abs(weights).max(), 127.49),
+            _fraction(np.abs(bias).max(), 32767),
+            _fraction(np.quantile(np.abs(found[name]), 0.9999), 127.49),
+        )
         result[f"{name}_w"] = np.rint(weights * 2.0 ** p[0]).astype(np.int8)
         result[f"{name}_b"] = np.rint(bias * 2.0 ** p[1]).astype(np.int16)
         result[f"{name}_p"] = np.array(p, np.int8)
@@ -116,19 +134,26 @@ def quantise(model, images):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="train_digits", description="Train the digits CNN (extra `train`).")
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "digits" / "weights.npz")
+    parser = argparse.ArgumentParser(
+        prog="train_digits", description="Train the digits CNN (extra `train`)."
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).resolve().parent / "digits" / "weights.npz"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=60)
     options = parser.parse_args(argv)
     from quintet.tools.kernels.opu import run_network
+
     (images, labels), (test, answers), _ = load(parser)
     model = train(images, labels, seed=options.seed, epochs=options.epochs)
     whole = quantise(model, images)
 
     def accuracies(some, wanted):
         floats = forward(model, (some / 16).astype(np.float32).reshape(-1, 8, 8, 1))["dense2"]
-        integers = run_network(network_of(whole, len(some)), {"image": inputs_of(some)})["dense2"].reshape(len(some), -1)
+        integers = run_network(network_of(whole, len(some)), {"image": inputs_of(some)})[
+            "dense2"
+        ].reshape(len(some), -1)
         return [float((logits.argmax(axis=1) == wanted).mean()) for logits in (floats, integers)]
 
     print("training: float {:.4f}, int8 {:.4f}".format(*accuracies(images, labels)))

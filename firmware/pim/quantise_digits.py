@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Quantises the digits networks for PIM: ``python -m quintet.firmware.pim.quantise_digits``. Needs the extra ``train``.
+"""Quantises the digits networks for PIM: ``python -m quintet.firmware.pim.quantise_digits``. Needs
+the extra ``train``.
 
 The float networks are the project's own: the MLP 64-32-10 of ``firmware/digits``, the CNN of
-``firmware/opu/train_digits.py``. Weights become int8, biases int32 in the scale of the sums, every layer a shift; only the
-training images decide about the shifts.
+``firmware/opu/train_digits.py``. Weights become int8, biases int32 in the scale of the sums, every
+layer a shift; only the training images decide about the shifts.
 """
+
 import argparse
 from pathlib import Path
 
@@ -28,11 +30,11 @@ def _fraction(most, limit, highest=30):
 
 
 def _layer(result, name, weights, bias, reach, given, last):
-    """Appends a layer's arrays; ``weights`` float, ``reach``: largest result, ``given``: fraction of the inputs. Returns the
-    fraction of the results."""
+    """Appends a layer's arrays; ``weights`` float, ``reach``: largest result, ``given``: fraction
+    of the inputs. Returns the fraction of the results."""
     own = _fraction(np.abs(weights).max(), 127.49)
     out = min(_fraction(reach, (1 << _LOGIT_BITS - 1) - 1 if last else 127.49), own + given)
-    result[f"{name}_w"] = np.rint(weights * 2.0 ** own).astype(np.int8)
+    result[f"{name}_w"] = np.rint(weights * 2.0**own).astype(np.int8)
     if bias is not None:
         result[f"{name}_b"] = np.rint(bias * 2.0 ** (own + given)).astype(np.int32)
     result[f"{name}_shift"] = np.array(own + given - out, np.int8)
@@ -40,7 +42,8 @@ def _layer(result, name, weights, bias, reach, given, last):
 
 
 def quantise_mlp(weights, images):
-    """Arrays ``mlp1_w`` .. of float ``weights`` (two matrices); ``images`` [count, 64] of 0 to 16."""
+    """Arrays ``mlp1_w`` .. of float ``weights`` (two matrices); ``images`` [count, 64] of 0 to
+    16."""
     values, result, given = with_bias(images).astype(np.float64), {}, 0
     for k, w in enumerate(weights):
         sums = values @ w
@@ -51,22 +54,36 @@ def quantise_mlp(weights, images):
 
 
 def quantise_cnn(model, images):
-    """Arrays ``conv1_w`` .. of a float ``model`` (name -> weights and bias as ``train`` of the OPU's script gives them)."""
+    """Arrays ``conv1_w`` .. of a float ``model`` (name -> weights and bias as ``train`` of the
+    OPU's script gives them)."""
     found = forward(model, (images / 16).astype(np.float32).reshape(-1, 8, 8, 1))
     result, given = {}, 4
     for name in LAYERS:
         weights, bias = model[name]
         # (rows, columns, channels in, out), or (inputs, outputs).
         matrix = weights.transpose(2, 3, 1, 0) if weights.ndim == 4 else weights.T
-        given = _layer(result, name, matrix, bias, np.quantile(np.abs(found[name]), 0.9999), given, name == "dense2")
+        given = _layer(
+            result,
+            name,
+            matrix,
+            bias,
+            np.quantile(np.abs(found[name]), 0.9999),
+            given,
+            name == "dense2",
+        )
     return result
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(prog="quantise_digits", description="Quantise the digits networks (extra `train`).")
-    parser.add_argument("--out", type=Path, default=Path(__file__).resolve().parent / "digits" / "weights.npz")
+    parser = argparse.ArgumentParser(
+        prog="quantise_digits", description="Quantise the digits networks (extra `train`)."
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path(__file__).resolve().parent / "digits" / "weights.npz"
+    )
     options = parser.parse_args(argv)
     from .digits import accuracy_of
+
     (images, _), (test, answers), _ = load(parser)
     cnn = load_archive(CNN_FOLDER / "weights.npz")
     model = {name: (cnn[f"{name}_float"], cnn[f"{name}_float_b"]) for name in LAYERS}

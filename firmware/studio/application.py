@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The web application: a page, its state, requests, and a stream of events, all below a secret part of the address.
+"""The web application: a page, its state, requests, and a stream of events, all below a secret part
+of the address.
 
-Whoever does not know the token sees nothing. A post must come from this page itself: a browser says from where (``Origin``), and other pages cannot read
-what they are not told. No file but those of the page can be had, none can be written.
+Whoever does not know the token sees nothing. A post must come from this page itself: a browser says
+from where (``Origin``), and other pages cannot read what they are not told. No file but those of
+the page can be had, none can be written.
 """
+
 import asyncio
 import json
 import queue
@@ -24,12 +27,23 @@ MOST_BYTES = 1 << 20
 
 _PAGE = Path(__file__).parent / "page"
 #: Name in the address -> the file, and what it is.
-_FILES = {"": (_PAGE / "index.html", "text/html"), "studio.js": (_PAGE / "studio.js", "text/javascript"), "studio.css": (_PAGE / "studio.css", "text/css"),
-          STYLE.name: (STYLE, "text/css")}
-_HEADERS = {"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
-            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "Cross-Origin-Resource-Policy": "same-origin"}
-#: Seconds after which a silent stream of events sends a sign of life, and sees whether anyone listens.
+_FILES = {
+    "": (_PAGE / "index.html", "text/html"),
+    "studio.js": (_PAGE / "studio.js", "text/javascript"),
+    "studio.css": (_PAGE / "studio.css", "text/css"),
+    STYLE.name: (STYLE, "text/css"),
+}
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
+    "'self' data:; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+#: Seconds after which a silent stream of events sends a sign of life, and sees whether anyone
+#: listens.
 _ALIVE = 10
 
 
@@ -39,19 +53,23 @@ def make_application(studio, token, port):
 
     def guarded(handler):
         async def guard(request):
-            if request.headers.get("host") not in hosts:     # a name that leads here from elsewhere
+            if request.headers.get("host") not in hosts:  # a name that leads here from elsewhere
                 response = PlainTextResponse("unknown host", 400)
-            elif request.method == "POST" and request.headers.get("origin") not in {f"http://{host}" for host in hosts}:
+            elif request.method == "POST" and request.headers.get("origin") not in {
+                f"http://{host}" for host in hosts
+            }:
                 response = JSONResponse({"error": "a post must come from the page itself"}, 403)
             else:
                 response = await handler(request)
             response.headers.update(_HEADERS)
             return response
+
         return guard
 
     def page(file, kind):
         async def send(_):
             return Response(file.read_bytes(), media_type=kind)
+
         return send
 
     async def state(_):
@@ -77,9 +95,15 @@ def make_application(studio, token, port):
     async def nothing(*_):
         return PlainTextResponse("not found", 404, _HEADERS)
 
-    routes = [Route(f"/{token}/{path}", guarded(page(*file)), methods=["GET"]) for path, file in _FILES.items()]
-    routes += [Route(f"/{token}/api/state", guarded(state), methods=["GET"]), Route(f"/{token}/api/events", guarded(events), methods=["GET"]),
-               Route(f"/{token}/api/recognise", guarded(recognise), methods=["POST"])]
+    routes = [
+        Route(f"/{token}/{path}", guarded(page(*file)), methods=["GET"])
+        for path, file in _FILES.items()
+    ]
+    routes += [
+        Route(f"/{token}/api/state", guarded(state), methods=["GET"]),
+        Route(f"/{token}/api/events", guarded(events), methods=["GET"]),
+        Route(f"/{token}/api/recognise", guarded(recognise), methods=["POST"]),
+    ]
     return Starlette(routes=routes, exception_handlers={404: nothing, 405: nothing})
 
 

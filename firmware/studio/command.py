@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Draw a digit and see the machines recognise it, on a web page that only this machine can reach.
 
-Prints the page's address, opens it in the browser, and serves until it is interrupted (ctrl-C). Needs the extra "studio" (pip install quintet[studio]).
+Prints the page's address, opens it in the browser, and serves until it is interrupted (ctrl-C).
+Needs the extra "studio" (pip install quintet[studio]).
 """
+
 from quintet.tools.errors import Exit, InputError, NoDeviceError
 
 #: What the page begins with, where a virtual board of it can be had.
@@ -10,11 +12,35 @@ _BOARD = "ulx3s-85f"
 
 
 def arguments(parser):
-    parser.add_argument("--board", default=_BOARD, metavar="NAME", help=f"virtual board that the page begins with (default: {_BOARD})")
-    parser.add_argument("--models", action="store_true", help="begin with golden models, which need no C++ compiler")
-    parser.add_argument("--on", metavar="PORT", action="append", default=[], help="a connected board too; may be given several times")
-    parser.add_argument("--plan", metavar="DIR", action="append", default=[], help="a compiled network too; may be given several times")
-    parser.add_argument("--port", type=int, default=0, help="port of the page on 127.0.0.1 (default: any that is free)")
+    parser.add_argument(
+        "--board",
+        default=_BOARD,
+        metavar="NAME",
+        help=f"virtual board that the page begins with (default: {_BOARD})",
+    )
+    parser.add_argument(
+        "--models", action="store_true", help="begin with golden models, which need no C++ compiler"
+    )
+    parser.add_argument(
+        "--on",
+        metavar="PORT",
+        action="append",
+        default=[],
+        help="a connected board too; may be given several times",
+    )
+    parser.add_argument(
+        "--plan",
+        metavar="DIR",
+        action="append",
+        default=[],
+        help="a compiled network too; may be given several times",
+    )
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=0,
+        help="port of the page on 127.0.0.1 (default: any that is free)",
+    )
     parser.add_argument("--no-browser", action="store_true", help="only print the page's address")
 
 
@@ -33,11 +59,16 @@ def run(args, console):
     from .networks import DigitsNetwork, PlanNetwork
     from .places import first_places, list_places
     from .studio import Studio
-    networks = [DigitsNetwork("cnn", "Digits, convolutions", "cnn.onnx"), DigitsNetwork("mlp", "Digits, 64-32-10", "mlp.onnx")]
+
+    networks = [
+        DigitsNetwork("cnn", "Digits, convolutions", "cnn.onnx"),
+        DigitsNetwork("mlp", "Digits, 64-32-10", "mlp.onnx"),
+    ]
     networks += [PlanNetwork(f"plan{number}", folder) for number, folder in enumerate(args.plan)]
     places = list_places(args.on)
     chosen = first_places(places, None if args.models else args.board, args.on)
     import secrets
+
     token = secrets.token_urlsafe(24)
     listener = _listen(args.port)
     studio = Studio(networks, places, chosen)
@@ -51,11 +82,12 @@ def run(args, console):
 
 def _listen(port):
     import socket
+
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
-        listener.listen()       # a browser that is quicker than the server waits
+        listener.listen()  # a browser that is quicker than the server waits
     except OSError as error:
         listener.close()
         raise InputError(f"--port {port}: {error.strerror or error}") from None
@@ -64,17 +96,27 @@ def _listen(port):
 
 def _serve(uvicorn, studio, token, listener, args, console):
     from .application import make_application
+
     port = listener.getsockname()[1]
     address = f"http://127.0.0.1:{port}/{token}/"
     console.result({"address": address, "port": port})
     console.out(f"quintet studio is at {address} (ctrl-C ends it)")
     if not args.no_browser:
         import webbrowser
+
         webbrowser.open(address)
-    config = uvicorn.Config(make_application(studio, token, port), log_level="warning", access_log=False, timeout_graceful_shutdown=1, lifespan="off", server_header=False)
+    config = uvicorn.Config(
+        make_application(studio, token, port),
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=1,
+        lifespan="off",
+        server_header=False,
+    )
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig, frame):
-            studio.ended.set()      # open pages would keep it from ending
+            studio.ended.set()  # open pages would keep it from ending
             super().handle_exit(sig, frame)
+
     Server(config).run(sockets=[listener])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A target that the page can run networks on, with a thread of its own."""
+
 import queue
 import threading
 import time
@@ -18,6 +19,7 @@ _LOOK, _PATIENCE = 0.2, 3
 
 class _Watched:
     """A target whose counters are told while a run is under way."""
+
     def __init__(self, target, tell):
         self._target, self._tell = target, tell
 
@@ -30,8 +32,14 @@ class _Watched:
         def tick(_):
             nonlocal seen
             if time.monotonic() - seen >= _LOOK:
-                self._tell({name: self._target.read_register(f"cnt_{name}") for name in self._target.registers.counters})
+                self._tell(
+                    {
+                        name: self._target.read_register(f"cnt_{name}")
+                        for name in self._target.registers.counters
+                    }
+                )
                 seen = time.monotonic()
+
         return self._target.wait(tick=tick, **options)
 
 
@@ -43,8 +51,10 @@ class Machine:
     name : of the target, as :func:`~quintet.tools.targets.open_target` takes it
     isa : its instruction set
     label : what the page calls it
-    tell : callable(event), thread-safe; an event is a dict with ``kind`` (``state``, ``counters``, ``result``, ``error``) and ``machine``
+    tell : callable(event), thread-safe; an event is a dict with ``kind`` (``state``,
+        ``counters``, ``result``, ``error``) and ``machine``
     """
+
     def __init__(self, name, isa, label, tell):
         self.name, self.isa, self.label = name, isa, label
         self.state, self.text = "off", ""
@@ -55,19 +65,28 @@ class Machine:
         self._request = None
 
     def described(self):
-        return {"machine": self.name, "isa": self.isa, "title": open_room(self.isa).isa.ISA.title,
-                "label": self.label, "state": self.state, "text": self.text}
+        return {
+            "machine": self.name,
+            "isa": self.isa,
+            "title": open_room(self.isa).isa.ISA.title,
+            "label": self.label,
+            "state": self.state,
+            "text": self.text,
+        }
 
     def open(self, network):
-        """Open the target and put ``network`` into its memory, in the background: the first answer then takes no longer than others."""
+        """Open the target and put ``network`` into its memory, in the background: the first answer
+        then takes no longer than others."""
         self._put(lambda: self._session(network.plan(self._build()), self._target))
 
     def run(self, request, network, values):
-        """Run ``network`` on an input, as the user has it, in the background; the answer is an event with the number ``request``."""
+        """Run ``network`` on an input, as the user has it, in the background; the answer is an
+        event with the number ``request``."""
         self._put(lambda: self._answer(request, network, values), request)
 
     def close(self):
-        """End the thread, and close the target. What takes long, as compiling a virtual board, is not waited for: it ends with the process."""
+        """End the thread, and close the target. What takes long, as compiling a virtual board, is
+        not waited for: it ends with the process."""
         if self._thread is not None:
             while not self._queue.empty():
                 self._queue.get_nowait()
@@ -90,10 +109,14 @@ class Machine:
                 self._ready()
                 work()
                 self._become("ready")
-            except Exception as error:  # whatever fails is shown on the page, and the next request begins anew
+            except (
+                Exception
+            ) as error:  # whatever fails is shown on the page, and the next request begins anew
                 self._drop()
                 self._become("failed", str(error))
-                self._tell({"kind": "error", "machine": self.name, "request": request, "error": str(error)})
+                self._tell(
+                    {"kind": "error", "machine": self.name, "request": request, "error": str(error)}
+                )
         self._drop()
 
     def _become(self, state, text=""):
@@ -104,8 +127,11 @@ class Machine:
     def _ready(self):
         if self._target is None:
             from quintet.tools.targets import open_target
+
             self._become("opening")
-            self._target = open_target(self.name, lambda what, *_: self._become("opening", str(what)))
+            self._target = open_target(
+                self.name, lambda what, *_: self._become("opening", str(what))
+            )
 
     def _drop(self):
         self._sessions.clear()
@@ -120,10 +146,20 @@ class Machine:
     def _session(self, plan, target):
         """The session of a plan on a target; one at a time, since plans share memory."""
         from quintet.tools.compiler.session import Session
+
         held = self._sessions.get(target)
         if held is None or held.plan is not plan:
-            watched = _Watched(target, lambda counters: self._tell({
-                "kind": "counters", "machine": self.name, "request": self._request, "counters": counters}))
+            watched = _Watched(
+                target,
+                lambda counters: self._tell(
+                    {
+                        "kind": "counters",
+                        "machine": self.name,
+                        "request": self._request,
+                        "counters": counters,
+                    }
+                ),
+            )
             held = self._sessions[target] = Session(plan, watched)
         return held
 
@@ -136,18 +172,34 @@ class Machine:
         outputs = self._outputs(session, values)
         seconds = time.monotonic() - began
         info = self._target.info
-        counters = {name: value - before.get(name, 0)
-                    for name, value in session.report.counters.items()}
+        counters = {
+            name: value - before.get(name, 0) for name, value in session.report.counters.items()
+        }
         cycles = counters.get("cycles", 0)
         clock = plan.clock(info.clock_hz)
-        event = {"kind": "result", "machine": self.name, "request": request, "cycles": cycles or None, "seconds": seconds,
-                 "counters": counters,
-                 "clock_hz": clock, "microseconds": cycles / clock * 1e6 if cycles and clock else None, "board": info.board}
+        event = {
+            "kind": "result",
+            "machine": self.name,
+            "request": request,
+            "cycles": cycles or None,
+            "seconds": seconds,
+            "counters": counters,
+            "clock_hz": clock,
+            "microseconds": cycles / clock * 1e6 if cycles and clock else None,
+            "board": info.board,
+        }
         scores = next(iter(outputs.values())).reshape(-1)
         if len(outputs) == 1 and scores.size > 1:
-            event.update({"class": int(scores.argmax()), "probabilities": [round(float(p), 5) for p in probabilities(scores)]})
+            event.update(
+                {
+                    "class": int(scores.argmax()),
+                    "probabilities": [round(float(p), 5) for p in probabilities(scores)],
+                }
+            )
         else:
-            event["outputs"] = {name: [float(x) for x in array.reshape(-1)[:8]] for name, array in outputs.items()}
+            event["outputs"] = {
+                name: [float(x) for x in array.reshape(-1)[:8]] for name, array in outputs.items()
+            }
         if info.kind != "model":
             exact = self._outputs(self._session(plan, self._golden(plan)), values)
             event["equal"] = all(np.array_equal(outputs[name], exact[name]) for name in exact)
@@ -160,13 +212,23 @@ class Machine:
     def _golden(self, plan):
         if self._model is None:
             from quintet.tools.targets import open_target
+
             self._model = open_target(f"model:{plan.isa}")
         return self._model
 
     def _build(self):
         """The build to compile for. A board is open already, and says it itself."""
         from quintet.tools.compiler.target_build import TargetBuild, target_build
+
         info = self._target.info
         if info.kind != "board":
             return target_build(self.name)
-        return TargetBuild(info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, self.name)
+        return TargetBuild(
+            info.isa,
+            info.preset,
+            info.params,
+            info.memory_size,
+            info.board,
+            info.clock_hz,
+            self.name,
+        )

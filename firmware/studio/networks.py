@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks that the page offers: the digits', compiled for every machine, and plans from the command line."""
+"""Networks that the page offers: the digits', compiled for every machine, and plans from the
+command line."""
+
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +18,7 @@ class DigitsNetwork:
     key, title : name, and what the page calls it
     file : name of the model in ``firmware/digits``
     """
+
     digits = True
     isa = None
 
@@ -28,6 +31,7 @@ class DigitsNetwork:
         from quintet.tools.compiler.onnx_import import import_onnx
 
         from .. import digits
+
         return import_onnx(digits.FOLDER / self._file)
 
     @property
@@ -42,6 +46,7 @@ class DigitsNetwork:
             from quintet.tools.compiler.values import check_arrays
 
             from .. import digits
+
             pixels = load_archive(digits.FOLDER / "digits.npz")["calibration"]
             calibration = check_arrays(self._graph.name, self.inputs, {self.inputs[0].name: pixels})
             self._plans[build.target] = compile_graph(self._graph, build, calibration)
@@ -50,10 +55,12 @@ class DigitsNetwork:
 
 class PlanNetwork:
     """The plan in ``folder``, for machines of its build."""
+
     digits = False
 
     def __init__(self, key, folder):
         from quintet.tools.compiler.plan import load_plan
+
         self.key, self._plan = key, load_plan(folder)
         self.isa = self._plan.isa
         self.title = f"{self._plan.network} ({Path(folder).name})"
@@ -71,5 +78,11 @@ def described(network):
     """What the page is told of a network."""
     port = network.inputs[0]
     shape = image_shape(port.shape) if len(network.inputs) == 1 else None
-    return {"key": network.key, "title": network.title, "digits": network.digits, "isa": network.isa, "shape": list(port.shape),
-            "image": shape and {"height": shape[0], "width": shape[1]}}
+    return {
+        "key": network.key,
+        "title": network.title,
+        "digits": network.digits,
+        "isa": network.isa,
+        "shape": list(port.shape),
+        "image": shape and {"height": shape[0], "width": shape[1]},
+    }

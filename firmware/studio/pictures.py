@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pictures from the page as inputs of a network."""
+
 import io
 import math
 
@@ -14,27 +15,30 @@ _SIDE, _CELL = 8, 4
 
 
 def digit(ink):
-    """Pixels 0 to 16, float64 [64], of a drawing, uint8 [rows, columns] with 0 for paper and 255 for ink.
+    """Pixels 0 to 16, float64 [64], of a drawing, uint8 [rows, columns] with 0 for paper and 255
+    for ink.
 
-    As the data set was made: the drawing is cut out, scaled to the height of a bitmap of 32 x 32, set in its middle, and every pixel counts the ink of 4 x 4 cells.
+    As the data set was made: the drawing is cut out, scaled to the height of a bitmap of 32 x 32,
+    set in its middle, and every pixel counts the ink of 4 x 4 cells.
     """
     ink = np.asarray(ink, np.float64) / 255
     rows, columns = np.flatnonzero(ink.max(1) > 0.2), np.flatnonzero(ink.max(0) > 0.2)
     if not rows.size:
         raise InputError("the drawing is empty")
-    cut = ink[rows[0]:rows[-1] + 1, columns[0]:columns[-1] + 1]
+    cut = ink[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     size = _SIDE * _CELL
     scale = size / max(cut.shape)
     height, width = (max(1, round(scale * side)) for side in cut.shape)
     bitmap = np.zeros((size, size))
     top, left = (size - height) // 2, (size - width) // 2
-    bitmap[top:top + height, left:left + width] = _resized(cut, height, width)
+    bitmap[top : top + height, left : left + width] = _resized(cut, height, width)
     cells = bitmap.reshape(_SIDE, _CELL, _SIDE, _CELL).sum((1, 3))
     return np.rint(cells).reshape(-1)
 
 
 def _weights(length, wanted):
-    """[wanted, length]: how much of each of ``length`` cells lies in each of ``wanted`` that cover them evenly, rows summing to 1."""
+    """[wanted, length]: how much of each of ``length`` cells lies in each of ``wanted`` that cover
+    them evenly, rows summing to 1."""
     edges = np.linspace(0, length, wanted + 1)
     cells = np.arange(length)
     part = np.minimum(edges[1:, None], cells + 1) - np.maximum(edges[:-1, None], cells)
@@ -48,9 +52,11 @@ def _resized(picture, height, width):
 
 
 def image_shape(shape):
-    """(height, width, channels, channels first) of an input of ``shape`` that can be a picture, else ``None``.
+    """(height, width, channels, channels first) of an input of ``shape`` that can be a picture,
+    else ``None``.
 
-    A plane [height, width], three axes with 1 or 3 channels first or last, or a square of pixels in one axis.
+    A plane [height, width], three axes with 1 or 3 channels first or last, or a square of pixels in
+    one axis.
     """
     if len(shape) == 3 and shape[0] in (1, 3):
         return shape[1], shape[2], shape[0], True
@@ -64,7 +70,8 @@ def image_shape(shape):
 
 
 def image_values(rgb, shape, low, high):
-    """An input of ``shape``, float64, of ``rgb``, uint8 [height, width, 3]: 0 becomes ``low`` and 255 ``high``."""
+    """An input of ``shape``, float64, of ``rgb``, uint8 [height, width, 3]: 0 becomes ``low`` and
+    255 ``high``."""
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"range {low:g} to {high:g}: expected two numbers, the lower one first")
     found = image_shape(shape)
@@ -72,7 +79,9 @@ def image_values(rgb, shape, low, high):
         raise InputError(f"an input of the shape {list(shape)} is no picture; give it as .npy")
     height, width, channels, first = found
     if rgb.shape != (height, width, 3):
-        raise InputError(f"the picture has {rgb.shape[1]} x {rgb.shape[0]} pixels, expected {width} x {height}")
+        raise InputError(
+            f"the picture has {rgb.shape[1]} x {rgb.shape[0]} pixels, expected {width} x {height}"
+        )
     values = rgb.astype(np.float64)
     if channels == 1:
         values = (values @ [0.299, 0.587, 0.114])[..., None]
@@ -81,7 +90,8 @@ def image_values(rgb, shape, low, high):
 
 
 def npy_values(data, shape):
-    """An input of ``shape`` from the bytes of an ``.npy``; of several its first. Pickled objects are never read."""
+    """An input of ``shape`` from the bytes of an ``.npy``; of several its first. Pickled objects
+    are never read."""
     try:
         array = np.load(io.BytesIO(data), allow_pickle=False)
         array = np.asarray(array, np.float64)
@@ -90,7 +100,10 @@ def npy_values(data, shape):
     if array.shape[1:] == tuple(shape) and len(array):
         array = array[0]
     if array.shape != tuple(shape) or not np.isfinite(array).all():
-        raise InputError(f"the .npy has the shape {list(array.shape)}, expected finite numbers of the shape {list(shape)}")
+        raise InputError(
+            f"the .npy has the shape {list(array.shape)}, expected finite numbers of the shape "
+            f"{list(shape)}"
+        )
     return array
 
 

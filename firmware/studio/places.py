@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where networks may run: golden models, virtual boards of every board and core that fit together, and the connected boards of the command line."""
+"""Where networks may run: golden models, virtual boards of every board and core that fit together,
+and the connected boards of the command line."""
+
 from quintet.tools.errors import InputError
 
 __all__ = ["first_places", "list_places"]
 
 
 def list_places(ports=()):
-    """List of (target's name, ISA, label), for each ISA its golden model first. ``ports``: connected boards, which are opened and asked what they hold.
+    """List of (target's name, ISA, label), for each ISA its golden model first. ``ports``:
+    connected boards, which are opened and asked what they hold.
 
     Raises
     ------
@@ -18,6 +21,7 @@ def list_places(ports=()):
     from quintet.boards import board_names, open_board
     from quintet.gateware.cores import open_room
     from quintet.tools.compiler.backends import backend_names
+
     boards = [open_board(name) for name in board_names()]
     connected = [_connected(port) for port in ports]
     found = []
@@ -25,8 +29,11 @@ def list_places(ports=()):
         room = open_room(isa)
         found.append((f"model:{isa}", isa, "golden model"))
         found += [place for place in connected if place[1] == isa]
-        found += [(f"sim:{board.name}/{isa}", isa, f"{board.name}, virtual")
-                  for board in boards if _fits(board, room)]
+        found += [
+            (f"sim:{board.name}/{isa}", isa, f"{board.name}, virtual")
+            for board in boards
+            if _fits(board, room)
+        ]
     return found
 
 
@@ -38,8 +45,11 @@ def _fits(board, room):
 def _connected(port):
     from quintet.tools.targets import open_target
     from quintet.tools.targets.names import parse_target, public_name
+
     if parse_target(port).kind != "board":
-        raise InputError(f"--on {port}: expected a port; models and virtual boards are on the page already")
+        raise InputError(
+            f"--on {port}: expected a port; models and virtual boards are on the page already"
+        )
     with open_target(port) as target:
         if target.info.isa is None:
             raise InputError(f"--on {port}: this board holds no core")
@@ -47,7 +57,8 @@ def _connected(port):
 
 
 def first_places(places, board, ports=()):
-    """Names of the places that the page begins with, one an ISA: a connected board, else the virtual one named ``board``, else the golden model.
+    """Names of the places that the page begins with, one an ISA: a connected board, else the
+    virtual one named ``board``, else the golden model.
 
     Raises
     ------
@@ -56,10 +67,19 @@ def first_places(places, board, ports=()):
     """
     if board is not None:
         from quintet.boards import open_board
+
         open_board(board)
     found = {}
     for name, isa, _ in places:
-        rank = 0 if name in ports else 1 if name == f"sim:{board}/{isa}" else 2 if name == f"model:{isa}" else 3
+        rank = (
+            0
+            if name in ports
+            else 1
+            if name == f"sim:{board}/{isa}"
+            else 2
+            if name == f"model:{isa}"
+            else 3
+        )
         if rank < found.get(isa, (3,))[0]:
             found[isa] = (rank, name)
     return [name for _, name in found.values()]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""All that the page can do, without the web: networks, machines, requests, and events for everybody who listens."""
+"""All that the page can do, without the web: networks, machines, requests, and events for everybody
+who listens."""
+
 import base64
 import binascii
 import itertools
@@ -26,9 +28,11 @@ class Studio:
     Parameters
     ----------
     networks : list of :class:`~.networks.DigitsNetwork` and :class:`~.networks.PlanNetwork`
-    places : list of (target's name, ISA, label): where networks may run; nothing else can be opened from the page
+    places : list of (target's name, ISA, label): where networks may run;
+        nothing else can be opened from the page
     chosen : names of the places that the page begins with, opened at once
     """
+
     def __init__(self, networks, places, chosen=()):
         self.networks = {network.key: network for network in networks}
         self.machines = {name: Machine(name, isa, label, self._tell) for name, isa, label in places}
@@ -41,15 +45,19 @@ class Studio:
 
     def described(self):
         """What there is, for the page."""
-        return {"networks": [described(network) for network in self.networks.values()],
-                "machines": [machine.described() for machine in self.machines.values()], "chosen": self.chosen}
+        return {
+            "networks": [described(network) for network in self.networks.values()],
+            "machines": [machine.described() for machine in self.machines.values()],
+            "chosen": self.chosen,
+        }
 
     def recognise(self, request):
         """Put one input through one network on some machines; the answers are events.
 
         Parameters
         ----------
-        request : dict: ``network``, ``machines`` (names), ``input``: a dict with ``kind`` ``ink``, ``image``, ``npy`` or ``example``
+        request : dict: ``network``, ``machines`` (names), ``input``:
+            a dict with ``kind`` ``ink``, ``image``, ``npy`` or ``example``
 
         Returns
         -------
@@ -69,9 +77,13 @@ class Studio:
         machines = [self._known("machine", name, self.machines) for name in names]
         for machine in machines:
             if network.isa not in (None, machine.isa):
-                raise InputError(f"{network.title} is compiled for {network.isa}, not for {machine.isa}")
+                raise InputError(
+                    f"{network.title} is compiled for {network.isa}, not for {machine.isa}"
+                )
         if len(network.inputs) != 1:
-            raise InputError(f"{network.title} has {len(network.inputs)} inputs; the page gives one")
+            raise InputError(
+                f"{network.title} has {len(network.inputs)} inputs; the page gives one"
+            )
         port = network.inputs[0]
         values = self._values(request.get("input"), network, port.shape)
         number = next(self._numbers)
@@ -82,6 +94,7 @@ class Studio:
             answer["pixels"] = values.tolist()
         if request["input"]["kind"] == "example":
             from .. import digits
+
             answer["label"] = int(digits.labels()[request["input"]["number"]])
         return answer
 
@@ -101,6 +114,7 @@ class Studio:
             return digit(_bytes(given, _side(given, "height"), _side(given, "width")))
         if kind == "example":
             from .. import digits
+
             number = given.get("number")
             if not isinstance(number, int) or not 0 <= number < digits.IMAGES:
                 raise InputError(f"number {number!r}: expected 0 to {digits.IMAGES - 1}")
@@ -108,8 +122,15 @@ class Studio:
         if kind == "image":
             found = image_shape(shape)
             if found is None:
-                raise InputError(f"an input of the shape {list(shape)} is no picture; give it as .npy")
-            return image_values(_bytes(given, found[0], found[1], 3), shape, _number(given, "low"), _number(given, "high"))
+                raise InputError(
+                    f"an input of the shape {list(shape)} is no picture; give it as .npy"
+                )
+            return image_values(
+                _bytes(given, found[0], found[1], 3),
+                shape,
+                _number(given, "low"),
+                _number(given, "high"),
+            )
         if kind == "npy":
             return npy_values(_data(given), shape)
         raise InputError(f"kind {str(kind)[:60]!r}: expected ink, image, npy or example")

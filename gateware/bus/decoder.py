@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Address decoder: the slave of a bus cycle (docs/how/contracts.md, section 4)."""
+
 from amaranth import Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -12,15 +13,16 @@ __all__ = ["BusDecoder"]
 class BusDecoder(wiring.Component):
     """One Wishbone master, several slaves, each in its window of the address space.
 
-    The address is compared in a cycle of its own: slaves see a bus cycle one clock cycle later than the master offers it, and
-    the way from the master's address to a slave's inputs is cut by a register. Answers pass in the same cycle. A cycle that
-    is for nobody ends with ``err``, one clock cycle later.
+    The address is compared in a cycle of its own: slaves see a bus cycle one clock cycle later than
+    the master offers it, and the way from the master's address to a slave's inputs is cut by a
+    register. Answers pass in the same cycle. A cycle that is for nobody ends with ``err``, one
+    clock cycle later.
 
     Parameters
     ----------
     windows : dict, name -> (base, :class:`wishbone.Signature`)
-        Byte address of each window, aligned to its size; the size is that of the slave's addresses. Slaves of 32 data bits
-        and granularity 8, with ``err`` or without.
+        Byte address of each window, aligned to its size; the size is that of the slave's addresses.
+        Slaves of 32 data bits and granularity 8, with ``err`` or without.
 
     Members
     -------
@@ -32,18 +34,33 @@ class BusDecoder(wiring.Component):
     ValueError
         A window is not aligned, not of this width, overlaps another, or its name is taken.
     """
+
     def __init__(self, *, windows):
         self._windows = {}
-        members = {"bus": In(wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"}))}
+        members = {
+            "bus": In(
+                wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"})
+            )
+        }
         taken = []
         for name, (base, signature) in windows.items():
             if name in members:
                 raise ValueError(f"Name of a window must be a new one, not {name!r}")
-            if signature.data_width != 32 or signature.granularity != 8 or not 1 <= signature.addr_width <= 30:
-                raise ValueError(f"Slave {name} must have 32 data bits, granularity 8 and at most 30 address bits")
+            if (
+                signature.data_width != 32
+                or signature.granularity != 8
+                or not 1 <= signature.addr_width <= 30
+            ):
+                raise ValueError(
+                    f"Slave {name} must have 32 data bits, granularity 8 and at most 30 "
+                    f"address bits"
+                )
             size = 4 << signature.addr_width
             if not isinstance(base, int) or not 0 <= base < 1 << 32 or base % size:
-                raise ValueError(f"Base of {name} must be a multiple of its {size} bytes below 2^32, not {base!r}")
+                raise ValueError(
+                    f"Base of {name} must be a multiple of its {size} bytes below 2^32, not "
+                    f"{base!r}"
+                )
             for other, low, high in taken:
                 if base < high and low < base + size:
                     raise ValueError(f"Windows of {other} and {name} overlap")
@@ -55,7 +72,7 @@ class BusDecoder(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         bus = self.bus
-        compared = Signal()                 # the address is, and the cycle has no answer yet
+        compared = Signal()  # the address is, and the cycle has no answer yet
         answered = Signal()
         data, acks, errs = Const(0, 32), Const(0), compared
         for name, (base, width) in self._windows.items():
@@ -64,8 +81,13 @@ class BusDecoder(wiring.Component):
             m.d.sync += chosen.eq(bus.adr[width:] == base >> (width + 2) if width < 30 else 1)
             mine = Signal(name=f"mine_{name}")
             m.d.comb += [
-                mine.eq(compared & chosen), slave.cyc.eq(bus.cyc & mine), slave.stb.eq(bus.stb & mine),
-                slave.adr.eq(bus.adr), slave.we.eq(bus.we), slave.sel.eq(bus.sel), slave.dat_w.eq(bus.dat_w),
+                mine.eq(compared & chosen),
+                slave.cyc.eq(bus.cyc & mine),
+                slave.stb.eq(bus.stb & mine),
+                slave.adr.eq(bus.adr),
+                slave.we.eq(bus.we),
+                slave.sel.eq(bus.sel),
+                slave.dat_w.eq(bus.dat_w),
             ]
             data = data | slave.dat_r & chosen.replicate(32)
             acks = acks | mine & slave.ack
@@ -75,6 +97,11 @@ class BusDecoder(wiring.Component):
             slave = getattr(self, name)
             if hasattr(slave, "err"):
                 errs = errs | slave.cyc & slave.err
-        m.d.comb += [bus.dat_r.eq(data), bus.ack.eq(acks), bus.err.eq(errs), answered.eq(acks | errs)]
+        m.d.comb += [
+            bus.dat_r.eq(data),
+            bus.ack.eq(acks),
+            bus.err.eq(errs),
+            answered.eq(acks | errs),
+        ]
         m.d.sync += compared.eq(bus.cyc & bus.stb & ~answered)
         return m

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The SoC's own registers (docs/how/contracts.md, section 4)."""
+
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -13,34 +14,51 @@ SOC_REGISTERS = {
     "soc_ident": (0x00, "r", "bytes `Q S O C`"),
     "soc_interrupt": (0x04, "r", "bit 0: interrupt of the core"),
     "soc_cycles": (0x08, "r", "cycles of the main clock since reset, modulo 2^32"),
-    "soc_led": (0x0C, "rw", "bit 0: the board's LED is lit, whatever the core does, so that one board of several is found"),
-    "soc_reset": (0x10, "w", "bit 0: reset of the whole SoC, 2^16 to 2^17 cycles later, once the answer has left the FPGA"),
+    "soc_led": (
+        0x0C,
+        "rw",
+        "bit 0: the board's LED is lit, whatever the core does, so that one board of several "
+        "is found",
+    ),
+    "soc_reset": (
+        0x10,
+        "w",
+        "bit 0: reset of the whole SoC, 2^16 to 2^17 cycles later, once the answer has left "
+        "the FPGA",
+    ),
 }
 
 
 class SoCRegisters(wiring.Component):
-    """Identification, interrupt, cycle counter, LED and reset; 32-bit words, answered in the next cycle.
+    """Identification, interrupt, cycle counter, LED and reset; 32-bit words, answered in the next
+    cycle.
 
     Parameters
     ----------
     reset_delay_bits : int
-        A reset that is asked for comes when that many low bits of the cycle counter are all ones for the second time.
+        A reset that is asked for comes when that many low bits of the cycle counter are all ones
+        for the second time.
 
     Members
     -------
-    bus : In, Wishbone of 6 word-address bits, 32 data bits, granularity 8. Whole words only: a write with any ``sel`` bit
-        low is ignored.
+    bus : In, Wishbone of 6 word-address bits, 32 data bits, granularity 8. Whole words only:
+        a write with any ``sel`` bit low is ignored.
     interrupt : In
     led, reset : Out. ``reset`` is high for one cycle.
     """
+
     def __init__(self, *, reset_delay_bits=16):
         if not isinstance(reset_delay_bits, int) or not 1 <= reset_delay_bits <= 32:
             raise ValueError(f"Reset delay must be 1 to 32 bits, not {reset_delay_bits!r}")
         self._reset_delay_bits = reset_delay_bits
-        super().__init__({
-            "bus": In(wishbone.Signature(addr_width=6, data_width=32, granularity=8)),
-            "interrupt": In(1), "led": Out(1), "reset": Out(1),
-        })
+        super().__init__(
+            {
+                "bus": In(wishbone.Signature(addr_width=6, data_width=32, granularity=8)),
+                "interrupt": In(1),
+                "led": Out(1),
+                "reset": Out(1),
+            }
+        )
         memory_map = MemoryMap(addr_width=8, data_width=8)
         memory_map.add_resource(self, name=("soc",), size=256)
         self.bus.memory_map = memory_map
@@ -57,9 +75,10 @@ class SoCRegisters(wiring.Component):
             m.d.sync += self.led.eq(bus.dat_w[0])
         with m.If(write & (word == 4) & bus.dat_w[0]):
             m.d.sync += wanted.eq(1)
-        # At the second turn of the counter's low bits: late enough for the answer to have left the FPGA.
+        # At the second turn of the counter's low bits: late enough for the answer to have left the
+        # FPGA.
         turn = Signal()
-        m.d.comb += [turn.eq(cycles[:self._reset_delay_bits].all()), self.reset.eq(due & turn)]
+        m.d.comb += [turn.eq(cycles[: self._reset_delay_bits].all()), self.reset.eq(due & turn)]
         with m.If(turn):
             m.d.sync += due.eq(wanted)
         with m.If(self.reset):

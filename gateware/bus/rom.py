@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A ROM on the bus, in block RAM."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In
@@ -10,7 +11,8 @@ __all__ = ["ROM"]
 
 
 class ROM(wiring.Component):
-    """32-bit words, read-only; answered two cycles later, writes are answered and ignored. Past its end it repeats.
+    """32-bit words, read-only; answered two cycles later, writes are answered and ignored. Past its
+    end it repeats.
 
     The block RAM is 16 bits wide: 512 bytes are one of an iCE40's.
 
@@ -25,15 +27,18 @@ class ROM(wiring.Component):
     -------
     bus : In, Wishbone of 32 data bits, granularity 8
     """
+
     def __init__(self, *, data, size=4096):
         data = bytes(data)
         if not isinstance(size, int) or isinstance(size, bool) or size < 8 or size & (size - 1):
             raise ValueError(f"Size of a ROM must be a power of two of at least 8, not {size!r}")
         if not data or len(data) > size:
             raise ValueError(f"Contents of a ROM must be 1 to {size} bytes, not {len(data)}")
-        self._halves = [int.from_bytes(data[i:i + 2], "little") for i in range(0, len(data), 2)]
+        self._halves = [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)]
         width = size.bit_length() - 1
-        super().__init__({"bus": In(wishbone.Signature(addr_width=width - 2, data_width=32, granularity=8))})
+        super().__init__(
+            {"bus": In(wishbone.Signature(addr_width=width - 2, data_width=32, granularity=8))}
+        )
         memory_map = MemoryMap(addr_width=width, data_width=8)
         memory_map.add_resource(self, name=("rom",), size=size)
         self.bus.memory_map = memory_map
@@ -45,11 +50,13 @@ class ROM(wiring.Component):
         rom = m.submodules.rom = memory.Memory(shape=16, depth=depth, init=self._halves)
         read = rom.read_port()
         low = Signal(16)
-        step = Signal(range(3))             # half words read so far
+        step = Signal(range(3))  # half words read so far
         active = bus.cyc & bus.stb
         m.d.comb += [
-            read.addr.eq(Cat(step != 0, bus.adr)), read.en.eq(1),
-            bus.dat_r.eq(Cat(low, read.data)), bus.ack.eq(active & (step == 2)),
+            read.addr.eq(Cat(step != 0, bus.adr)),
+            read.en.eq(1),
+            bus.dat_r.eq(Cat(low, read.data)),
+            bus.ack.eq(active & (step == 2)),
         ]
         m.d.sync += step.eq(Mux(active & (step != 2), step + 1, 0))
         with m.If(step == 1):

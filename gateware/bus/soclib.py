@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The one place where amaranth-soc is imported from.
 
-The registry's package of that name is an empty placeholder; ``luna_soc`` puts the real library on the path when it is
-imported. Never import ``luna_soc.gateware.vendor``: that is a second copy whose classes do not match these.
+The registry's package of that name is an empty placeholder; ``luna_soc`` puts the real library on
+the path when it is imported. Never import ``luna_soc.gateware.vendor``: that is a second copy whose
+classes do not match these.
 """
+
 import luna_soc  # noqa: F401  (its import makes ``amaranth_soc`` importable)
 from amaranth_soc import csr, wishbone
 from amaranth_soc.memory import MemoryMap

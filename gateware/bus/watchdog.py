@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bus watchdog: ends a cycle that no one answers (docs/how/contracts.md, section 4)."""
+
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -10,45 +11,65 @@ __all__ = ["BusWatchdog"]
 
 
 class BusWatchdog(wiring.Component):
-    """Stands between a master and the decoder; ends every cycle with ``err`` that lasts too long, and registers the answers.
+    """Stands between a master and the decoder; ends every cycle with ``err`` that lasts too long,
+    and registers the answers.
 
-    amaranth-soc's decoder never answers an address that nobody has, and a slave may be stuck. The register cuts the path
-    from the master's address through decoder and slave back to the master.
+    amaranth-soc's decoder never answers an address that nobody has, and a slave may be stuck. The
+    register cuts the path from the master's address through decoder and slave back to the master.
 
     Parameters
     ----------
     limit : int
         Cycles without an answer, a power of two from 16, after which ``err`` comes.
     patience : int
-        Cycles that a slave may take by its nature; a limit that is shorter is raised to a power of two that is not.
+        Cycles that a slave may take by its nature; a limit that is shorter is raised to a power of
+        two that is not.
 
     Members
     -------
-    master : In, slave : Out, Wishbone of 30 word-address bits, 32 data bits, granularity 8, with ``err``
-        Requests pass in the same cycle, answers are registered: they come a cycle later, which cuts the way from address to
-        answer in two. A slave that answers after the end of a stuck cycle is not heard.
+    master : In, slave : Out, Wishbone of 30 word-address bits, 32 data bits, granularity 8,
+        with ``err`` Requests pass in the same cycle, answers are registered: they come a cycle
+        later, which cuts the way from address to answer in two. A slave that answers after the end
+        of a stuck cycle is not heard.
     """
+
     def __init__(self, *, limit=2048, patience=1):
-        if not isinstance(limit, int) or isinstance(limit, bool) or limit < 16 or limit & (limit - 1):
-            raise ValueError(f"Limit of a bus cycle must be a power of two of at least 16, not {limit!r}")
+        if (
+            not isinstance(limit, int)
+            or isinstance(limit, bool)
+            or limit < 16
+            or limit & (limit - 1)
+        ):
+            raise ValueError(
+                f"Limit of a bus cycle must be a power of two of at least 16, not {limit!r}"
+            )
         self.limit = max(limit, 1 << (patience - 1).bit_length())
-        signature = wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"})
+        signature = wishbone.Signature(
+            addr_width=30, data_width=32, granularity=8, features={"err"}
+        )
         super().__init__({"master": In(signature), "slave": Out(signature)})
 
     def elaborate(self, platform):
         m = Module()
         master, slave = self.master, self.slave
         count = Signal(range(self.limit))
-        active = Signal()                   # a cycle that has no answer yet
+        active = Signal()  # a cycle that has no answer yet
         answered = Signal()
         m.d.comb += [
-            answered.eq(master.ack | master.err), active.eq(master.cyc & master.stb & ~answered),
-            slave.adr.eq(master.adr), slave.dat_w.eq(master.dat_w), slave.sel.eq(master.sel), slave.we.eq(master.we),
-            slave.cyc.eq(master.cyc & ~answered), slave.stb.eq(master.stb & ~answered),
+            answered.eq(master.ack | master.err),
+            active.eq(master.cyc & master.stb & ~answered),
+            slave.adr.eq(master.adr),
+            slave.dat_w.eq(master.dat_w),
+            slave.sel.eq(master.sel),
+            slave.we.eq(master.we),
+            slave.cyc.eq(master.cyc & ~answered),
+            slave.stb.eq(master.stb & ~answered),
         ]
         m.d.sync += [
-            master.dat_r.eq(slave.dat_r), master.ack.eq(active & slave.ack),
-            master.err.eq(active & (slave.err | (count.all() & ~slave.ack))), count.eq(count + 1),
+            master.dat_r.eq(slave.dat_r),
+            master.ack.eq(active & slave.ack),
+            master.err.eq(active & (slave.err | (count.all() & ~slave.ack))),
+            count.eq(count + 1),
         ]
         with m.If(~active | slave.ack | slave.err):
             m.d.sync += count.eq(0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the cores: every folder here with an ``isa.py``, and every entry point of the group ``quintet.cores``."""
+"""Finds the cores: every folder here with an ``isa.py``, and every entry point of the group
+``quintet.cores``."""
+
 import importlib
 import importlib.util
 from functools import cache, cached_property
@@ -20,12 +22,15 @@ class Room:
     ----------
     name : str
     isa : module ``isa`` (``ISA``: encoding, registers, faults, program forms)
-    software : module ``software`` (``SOFTWARE``: what assembler, disassembler and jobs do beyond the table)
+    software : module ``software`` (``SOFTWARE``: what assembler,
+        disassembler and jobs do beyond the table)
     params : module ``params`` (``SPACE``: parameters and presets)
     model : module ``model`` (``Model``: the golden model)
-    core : module ``core`` (``variant``: the engine that a build gets). Raises :class:`RoomError` where there is none
+    core : module ``core`` (``variant``: the engine that a build gets).
+        Raises :class:`RoomError` where there is none
     has_core : bool, whether there is gateware: a room may begin with its golden model
     """
+
     def __init__(self, name, package):
         self.name = name
         self.package = package
@@ -45,14 +50,19 @@ class Room:
     @cached_property
     def core(self):
         if not self.has_core:
-            raise RoomError(f"{self.name} has no gateware, only a golden model; its programs run on model:{self.name}")
+            raise RoomError(
+                f"{self.name} has no gateware, only a golden model; its programs run on "
+                f"model:{self.name}"
+            )
         return self._module("core")
 
 
 @cache
 def _packages():
     here = Path(__file__).resolve().parent
-    found = {path.parent.name: f"{__name__}.{path.parent.name}" for path in sorted(here.glob("*/isa.py"))}
+    found = {
+        path.parent.name: f"{__name__}.{path.parent.name}" for path in sorted(here.glob("*/isa.py"))
+    }
     for entry in entry_points(group="quintet.cores"):
         found.setdefault(entry.name, entry.value)
     return found

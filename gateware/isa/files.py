@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads files that others wrote: regular files only, sizes before contents, nothing evaluated. Pure Python but for arrays.
+"""Reads files that others wrote: regular files only, sizes before contents, nothing evaluated. Pure
+Python but for arrays.
 
-Every program, array, archive and job is read here, so that a file can neither hang its reader nor take memory that its limit does not
-allow. Limits are in bytes.
+Every program, array, archive and job is read here, so that a file can neither hang its reader nor
+take memory that its limit does not allow. Limits are in bytes.
 """
+
 import ast
 import errno
 import math
@@ -18,26 +20,46 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["LARGEST", "MOST_ARRAY", "MOST_TEXT", "FileError", "StoredArray", "StoredBytes", "gunzip", "load_archive", "load_array",
-           "read_bytes", "stored_array", "stored_bytes", "write_whole"]
+__all__ = [
+    "LARGEST",
+    "MOST_ARRAY",
+    "MOST_TEXT",
+    "FileError",
+    "StoredArray",
+    "StoredBytes",
+    "gunzip",
+    "load_archive",
+    "load_array",
+    "read_bytes",
+    "stored_array",
+    "stored_bytes",
+    "write_whole",
+]
 
 #: Main memory ends below the control block at 0x8000_0000: nothing larger is ever of use.
 LARGEST = 0x8000_0000
-#: An array that an assembler or a script reads, and a program's text (unpacked, where it is compressed).
+#: An array that an assembler or a script reads, and a program's text (unpacked, where it is
+#: compressed).
 MOST_ARRAY = MOST_TEXT = 1 << 29
 _MOST_DIMENSIONS = 32
 _MOST_HEADER = 10_000
 _MOST_DIRECTORY = 4 << 20
 _CHUNK = 1 << 16
-_KINDS = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+_KINDS = (
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 class FileError(ValueError):
     """A file that is not read; the text names it and says in one line what is wrong.
 
-    ``trouble`` is the text behind the name, ``reason`` its core, ``missing`` whether there is no such file, ``keys`` the arrays of an
-    archive that lacks the one asked for.
+    ``trouble`` is the text behind the name, ``reason`` its core, ``missing`` whether there is no
+    such file, ``keys`` the arrays of an archive that lacks the one asked for.
     """
+
     def __init__(self, path, reason, *, unreadable=False, missing=False, keys=None):
         self.path, self.reason, self.missing, self.keys = path, reason, missing, keys
         self.trouble = f"cannot be read ({reason})" if unreadable else reason
@@ -50,12 +72,17 @@ def _opened(path, most):
     if "\0" in str(path):
         raise FileError(str(path).replace("\0", "\\0"), "the name holds a NUL", unreadable=True)
     try:
-        _check_kind(path, os.stat(path))        # to open a device may already act on it
+        _check_kind(path, os.stat(path))  # to open a device may already act on it
         # Should a pipe take the file's place meanwhile, opening it does not wait for a writer.
         flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         file = os.fdopen(os.open(path, flags), "rb")
     except OSError as error:
-        raise FileError(path, error.strerror or str(error), unreadable=True, missing=isinstance(error, FileNotFoundError)) from None
+        raise FileError(
+            path,
+            error.strerror or str(error),
+            unreadable=True,
+            missing=isinstance(error, FileNotFoundError),
+        ) from None
     with file:
         found = os.fstat(file.fileno())
         _check_kind(path, found)
@@ -87,6 +114,7 @@ def read_bytes(path, most=LARGEST):
 @dataclass(frozen=True)
 class StoredBytes:
     """A file of which only the size has been looked at."""
+
     path: object
     size: int
 
@@ -124,14 +152,15 @@ def write_whole(path, data):
 
 # gzip
 
+
 def _inflated(path, data):
     """The contents of gzip data, piece by piece."""
     state, begun = None, False
     for at in range(0, len(data), _CHUNK):
-        given = bytes(data[at:at + _CHUNK])
+        given = bytes(data[at : at + _CHUNK])
         while given:
             if state is None:
-                given = given.lstrip(b"\0") if begun else given     # padding behind a member
+                given = given.lstrip(b"\0") if begun else given  # padding behind a member
                 if not given:
                     break
                 state, begun = zlib.decompressobj(wbits=31), True
@@ -151,7 +180,8 @@ def _inflated(path, data):
 
 
 def gunzip(path, data, most=MOST_TEXT):
-    """The contents of the gzip file ``path`` whose bytes are ``data``; nothing is kept before the whole is known to fit."""
+    """The contents of the gzip file ``path`` whose bytes are ``data``; nothing is kept before the
+    whole is known to fit."""
     size = 0
     for piece in _inflated(path, data):
         size += len(piece)
@@ -162,12 +192,15 @@ def gunzip(path, data, most=MOST_TEXT):
 
 # Arrays
 
+
 @dataclass(frozen=True)
 class StoredArray:
     """An array in a file, of which only the header has been read.
 
-    ``path`` of a ``.npy``, or of an archive with ``key``; ``dtype``, ``shape``, ``fortran`` (order of its elements), ``size`` in bytes.
+    ``path`` of a ``.npy``, or of an archive with ``key``; ``dtype``, ``shape``, ``fortran`` (order
+    of its elements), ``size`` in bytes.
     """
+
     path: object
     key: str | None
     dtype: object
@@ -178,13 +211,18 @@ class StoredArray:
     def read(self):
         """The array. Raises :class:`FileError` if the file is damaged or another one by now."""
         import numpy as np
+
         with _array_file(self.path, self.key, LARGEST) as (file, size, what):
-            if _header(self.path, file, size, what, LARGEST)[:3] != (self.dtype, self.shape, self.fortran):
+            if _header(self.path, file, size, what, LARGEST)[:3] != (
+                self.dtype,
+                self.shape,
+                self.fortran,
+            ):
                 raise FileError(self.path, "changed while it was read")
             values = np.empty(self.size, np.uint8)
             at = 0
             while at < self.size:
-                count = file.readinto(memoryview(values)[at:at + _CHUNK * 16])
+                count = file.readinto(memoryview(values)[at : at + _CHUNK * 16])
                 if not count:
                     raise FileError(self.path, f"{what}is truncated")
                 at += count
@@ -192,12 +230,14 @@ class StoredArray:
 
 
 def stored_array(path, key=None, most=LARGEST):
-    """The :class:`StoredArray` of a ``.npy``, or of the array ``key`` of an archive; ``most`` holds for the array and for the file.
+    """The :class:`StoredArray` of a ``.npy``, or of the array ``key`` of an archive; ``most`` holds
+    for the array and for the file.
 
     Raises
     ------
     FileError
-        Missing, no regular file, too large, no array, pickled, truncated, of a size that its header does not say.
+        Missing, no regular file, too large, no array, pickled, truncated, of a size that its header
+        does not say.
     """
     with _array_file(path, key, most) as (file, size, what):
         return StoredArray(path, key, *_header(path, file, size, what, most))
@@ -228,17 +268,32 @@ def _array_file(path, key, most):
         with _archive(path, file, size) as archive:
             keys = _keys(archive)
             if key not in keys:
-                raise FileError(path, f"has no array '{key}'; it has {', '.join(keys) or 'none'}", keys=keys)
+                raise FileError(
+                    path, f"has no array '{key}'; it has {', '.join(keys) or 'none'}", keys=keys
+                )
             entry = archive.getinfo(keys[key])
             # Other methods unpack more at once than they are asked for.
-            if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or entry.flag_bits & 1:
-                raise FileError(path, f"{what}is encrypted or packed by a method other than deflate")
+            if (
+                entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+                or entry.flag_bits & 1
+            ):
+                raise FileError(
+                    path, f"{what}is encrypted or packed by a method other than deflate"
+                )
             try:
                 with archive.open(entry) as member:
                     yield member, entry.file_size, what
             except FileError:
                 raise
-            except (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, OverflowError, ValueError):
+            except (
+                zipfile.BadZipFile,
+                zlib.error,
+                struct.error,
+                EOFError,
+                RuntimeError,
+                OverflowError,
+                ValueError,
+            ):
                 raise FileError(path, f"{what}is truncated or damaged") from None
 
 
@@ -248,15 +303,18 @@ def _keys(archive):
 
 @contextmanager
 def _archive(path, file, size):
-    """The zip archive in ``file``. The size of its directory is looked at first: zipfile reads it whole."""
+    """The zip archive in ``file``. The size of its directory is looked at first: zipfile reads it
+    whole."""
     file.seek(max(0, size - 22 - 0xFFFF))
     tail = file.read(22 + 0xFFFF)
     at = tail.rfind(b"PK\5\6")
     if at < 0 or len(tail) - at < 22:
         raise FileError(path, "is no .npz archive (or is truncated)")
     directory = struct.unpack_from("<I", tail, at + 12)[0]
-    if directory > min(size, _MOST_DIRECTORY) or tail[max(0, at - 20):at][:4] == b"PK\6\7":
-        raise FileError(path, f"is no .npz archive of fewer than 65,535 arrays (directory of {directory} bytes)")
+    if directory > min(size, _MOST_DIRECTORY) or tail[max(0, at - 20) : at][:4] == b"PK\6\7":
+        raise FileError(
+            path, f"is no .npz archive of fewer than 65,535 arrays (directory of {directory} bytes)"
+        )
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, struct.error, ValueError, NotImplementedError, IndexError):
@@ -266,33 +324,50 @@ def _archive(path, file, size):
 
 
 def _header(path, file, size, what, most):
-    """``(dtype, shape, fortran, bytes)`` of the ``.npy`` at the beginning of ``file``, checked against its ``size``."""
+    """``(dtype, shape, fortran, bytes)`` of the ``.npy`` at the beginning of ``file``, checked
+    against its ``size``."""
     if file.read(6) != b"\x93NUMPY":
         raise FileError(path, f"{what}is no .npy file (or is truncated)")
     version = file.read(2)
     wide = version[:1] in (b"\2", b"\3")
     if version[:1] not in (b"\1", b"\2", b"\3"):
-        raise FileError(path, f"{what}is truncated" if not version else f"{what}is a .npy of the unknown version {version[0]}")
+        raise FileError(
+            path,
+            f"{what}is truncated"
+            if not version
+            else f"{what}is a .npy of the unknown version {version[0]}",
+        )
     length = file.read(4 if wide else 2)
     count = int.from_bytes(length, "little")
     if count > _MOST_HEADER:
-        raise FileError(path, f"{what}has a header of {count} bytes, expected at most {_MOST_HEADER}")
+        raise FileError(
+            path, f"{what}has a header of {count} bytes, expected at most {_MOST_HEADER}"
+        )
     text = file.read(count)
     if len(length) < 2 or len(text) < count:
         raise FileError(path, f"{what}is truncated")
-    dtype, shape, fortran = _meaning(path, text.decode("utf-8" if version[:1] == b"\3" else "latin-1", "replace"), what)
+    dtype, shape, fortran = _meaning(
+        path, text.decode("utf-8" if version[:1] == b"\3" else "latin-1", "replace"), what
+    )
     wanted = math.prod(shape) * dtype.itemsize
     if wanted > most:
-        raise FileError(path, f"{what}of shape {list(shape)} takes {wanted} bytes, expected at most {most}")
+        raise FileError(
+            path, f"{what}of shape {list(shape)} takes {wanted} bytes, expected at most {most}"
+        )
     there = size - 8 - len(length) - count
     if there != wanted:
-        raise FileError(path, f"{what}is truncated ({there} bytes of {wanted})" if there < wanted else
-                        f"{what}has {there - wanted} bytes too many for its shape {list(shape)}")
+        raise FileError(
+            path,
+            f"{what}is truncated ({there} bytes of {wanted})"
+            if there < wanted
+            else f"{what}has {there - wanted} bytes too many for its shape {list(shape)}",
+        )
     return dtype, shape, fortran, wanted
 
 
 def _meaning(path, text, what):
     import numpy as np
+
     try:
         values = ast.literal_eval(text.strip())
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -301,13 +376,25 @@ def _meaning(path, text, what):
         raise FileError(path, f"{what}has a header that is no array's")
     descr, shape = values["descr"], values["shape"]
     if isinstance(descr, str) and "O" in descr:
-        raise FileError(path, f"{what}holds pickled objects instead of numbers; they are never unpickled")
-    if not isinstance(descr, str) or not re.fullmatch(r"[<>=|]?[biufc?]([1-8]|16)?", descr) or not _known(np, descr):
-        raise FileError(path, f"{what}holds {str(descr)[:40]}; expected integers, floats or booleans of at most 64 bits")
+        raise FileError(
+            path, f"{what}holds pickled objects instead of numbers; they are never unpickled"
+        )
+    if (
+        not isinstance(descr, str)
+        or not re.fullmatch(r"[<>=|]?[biufc?]([1-8]|16)?", descr)
+        or not _known(np, descr)
+    ):
+        raise FileError(
+            path,
+            f"{what}holds {str(descr)[:40]}; expected integers, floats or booleans of at most "
+            f"64 bits",
+        )
     if not isinstance(shape, tuple) or not all(type(n) is int and n >= 0 for n in shape):
         raise FileError(path, f"{what}has a shape that is none: {str(shape)[:40]}")
     if len(shape) > _MOST_DIMENSIONS:
-        raise FileError(path, f"{what}has {len(shape)} dimensions, expected at most {_MOST_DIMENSIONS}")
+        raise FileError(
+            path, f"{what}has {len(shape)} dimensions, expected at most {_MOST_DIMENSIONS}"
+        )
     return np.dtype(descr), shape, values["fortran_order"] is True
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One instruction of a table: its fields, the conditions on them, and how it is written. Pure Python.
+"""One instruction of a table: its fields, the conditions on them, and how it is written. Pure
+Python.
 
 ``table.py`` exports what stands here; import it from there.
 """
+
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +13,16 @@ from typing import Any
 
 from .operands import Coding, Form, number_text
 
-__all__ = ["Field", "Instruction", "Macro", "Rule", "TableError", "built", "named_operands", "parse_syntax"]
+__all__ = [
+    "Field",
+    "Instruction",
+    "Macro",
+    "Rule",
+    "TableError",
+    "built",
+    "named_operands",
+    "parse_syntax",
+]
 
 
 class TableError(ValueError):
@@ -19,7 +30,8 @@ class TableError(ValueError):
 
 
 def built(params, only_if):
-    """Whether what ``only_if`` names is there: no condition, no parameters given, or one of the named ones true."""
+    """Whether what ``only_if`` names is there: no condition, no parameters given, or one of the
+    named ones true."""
     names = (only_if,) if isinstance(only_if, str) else only_if
     return not only_if or params is None or any(params.get(name, True) for name in names)
 
@@ -31,18 +43,21 @@ class Field:
     Parameters
     ----------
     legal : range or tuple, optional
-        Values the core accepts; any other raises ``fault`` (by default the ISA's ``field_fault``). ``None``: all.
+        Values the core accepts; any other raises ``fault`` (by default the ISA's ``field_fault``).
+        ``None``: all.
     limit : range, optional
         Values the assembler accepts, where that is less than what the core decodes.
     coding, form : how the value lies in the bits, and how it is written.
     default : makes the operand optional.
-    flag : the letter that sets this one-bit field, written after the mnemonic. Declaration order is printing order.
-    only_if : name of a boolean build parameter without which the field does not exist; its bits are then ``"ignored"``
-        or must be ``"zero"``, as ``unbuilt`` says.
+    flag : the letter that sets this one-bit field, written after the mnemonic.
+        Declaration order is printing order.
+    only_if : name of a boolean build parameter without which the field does not exist;
+        its bits are then ``"ignored"`` or must be ``"zero"``, as ``unbuilt`` says.
     detail : what the fault of an illegal value carries; ``None``: as the :class:`Part` it lies in.
     label : name in assembly and messages, by default ``name``.
     role : what the core does with the operand, in words of the ISA (:meth:`~.table.Isa.with_role`).
     """
+
     name: str
     hi: int
     lo: int
@@ -108,10 +123,11 @@ class Field:
 class Rule:
     """A condition on several fields, or on fields and build parameters.
 
-    ``check(values, params)`` gives ``None`` or the fault's detail. The core raises ``fault``; the assembler refuses the
-    line (``severity`` ``"error"``) or warns (``"warning"``) at ``field``, with ``message``, a string or a callable of
-    ``(values, params)``.
+    ``check(values, params)`` gives ``None`` or the fault's detail. The core raises ``fault``; the
+    assembler refuses the line (``severity`` ``"error"``) or warns (``"warning"``) at ``field``,
+    with ``message``, a string or a callable of ``(values, params)``.
     """
+
     fault: str
     check: Callable
     message: Any
@@ -125,7 +141,8 @@ class Rule:
 def parse_syntax(text):
     """The tree of an operand form.
 
-    Its items are ``("literal", text with the blanks behind it)``, ``("operand", name)`` and ``("optional", items)``.
+    Its items are ``("literal", text with the blanks behind it)``, ``("operand", name)`` and
+    ``("optional", items)``.
     """
     stack = [[]]
     for match in re.finditer(r"\{(\w+)\}|[<>]|(?:[\w.]+|[^\s{}<>])\s*", text):
@@ -158,12 +175,19 @@ def named_operands(items):
 def _usage(items, fields):
     text = ""
     for kind, item in items:
-        text += f"[{_usage(item, fields)}]" if kind == "optional" else fields[item].title if kind == "operand" else item
+        text += (
+            f"[{_usage(item, fields)}]"
+            if kind == "optional"
+            else fields[item].title
+            if kind == "operand"
+            else item
+        )
     return text
 
 
 class Written:
     """What instructions and macros share: fields, and the text they are written as."""
+
     def __repr__(self):
         return f"<{type(self).__name__} {self.mnemonic}>"
 
@@ -197,22 +221,25 @@ class Written:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Instruction(Written):
-    """One instruction; several may share a mnemonic (the assembler takes the first whose ``syntax`` fits).
+    """One instruction; several may share a mnemonic (the assembler takes the first whose ``syntax``
+    fits).
 
     Parameters
     ----------
     opcode : value of the ISA's opcode part.
-    fields : tuple of :class:`Field`. Bits in no field, neither opcode nor ``fixed``, must be zero or are ignored, as
-        the ISA's ``rest`` says; those of ``ignored`` (pairs ``hi, lo``) always are.
-    syntax : text after the mnemonic: literals, ``{field}``, and ``<...>`` around what may be left out; a tuple of
-        several if there are other ways to write it, the canonical one first. Default: the fields without flag, with
-        commas.
+    fields : tuple of :class:`Field`. Bits in no field, neither opcode nor ``fixed``,
+        must be zero or are ignored, as the ISA's ``rest`` says; those of ``ignored`` (pairs ``hi,
+        lo``) always are.
+    syntax : text after the mnemonic: literals, ``{field}``,
+        and ``<...>`` around what may be left out; a tuple of several if there are other ways to
+        write it, the canonical one first. Default: the fields without flag, with commas.
     fixed : further bits that tell the instruction from others: triples ``hi, lo, value``.
     rules : tuple of :class:`Rule`.
-    only_if : build parameters, one of which must be true for the instruction to exist; else it acts as ``unbuilt``
-        (a mnemonic; every bit but the opcode ignored) or is undefined.
+    only_if : build parameters, one of which must be true for the instruction to exist;
+        else it acts as ``unbuilt`` (a mnemonic; every bit but the opcode ignored) or is undefined.
     aliases : other mnemonics for the same.
     """
+
     mnemonic: str
     opcode: int
     fields: tuple = ()
@@ -234,9 +261,10 @@ class Instruction(Written):
 class Macro(Written):
     """A mnemonic that stands for several words.
 
-    ``expand(values, assembler)`` gives pairs (mnemonic, dict of values); ``fields`` and ``syntax`` are as an
-    instruction's, the bit ranges of the fields giving no more than their width.
+    ``expand(values, assembler)`` gives pairs (mnemonic, dict of values); ``fields`` and ``syntax``
+    are as an instruction's, the bit ranges of the fields giving no more than their width.
     """
+
     mnemonic: str
     fields: tuple
     expand: Callable

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Golden model of an ISA, as far as all have the same: registers of a run, memory window, outcome. Pure Python and numpy."""
+"""Golden model of an ISA, as far as all have the same: registers of a run, memory window, outcome.
+Pure Python and numpy."""
+
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -23,6 +25,7 @@ class MemoryWindow:
     trace : callable, optional
         Called as ``trace(pc, address, size)`` for every range written.
     """
+
     def __init__(self, memory, base, limit, trace=None):
         self.memory, self.base, self.limit, self.trace = memory, base, limit, trace
 
@@ -33,12 +36,13 @@ class MemoryWindow:
         return address if not self.base <= address < self.limit else self.limit
 
     def beyond(self, address, size):
-        """First address of ``size`` bytes at ``address`` that main memory has not got, or ``None``."""
+        """First address of ``size`` bytes at ``address`` that main memory has not got, or
+        ``None``."""
         return None if address + size <= self.memory.size else max(address, self.memory.size)
 
     def write(self, pc, address, data):
         """Store ``data``, an array of uint8, for the instruction at ``pc``."""
-        self.memory[address:address + data.size] = data
+        self.memory[address : address + data.size] = data
         self.wrote(pc, address, data.size)
 
     def wrote(self, pc, address, size):
@@ -48,7 +52,8 @@ class MemoryWindow:
 
 
 class Model(ABC):
-    """Golden model of an ISA (docs/how/contracts.md, section 6). A room's model sets ``ISA`` and gives ``reset`` and ``run``.
+    """Golden model of an ISA (docs/how/contracts.md, section 6). A room's model sets ``ISA`` and
+    gives ``reset`` and ``run``.
 
     Parameters
     ----------
@@ -67,6 +72,7 @@ class Model(ABC):
     ValueError
         ``memory`` is no one-dimensional array of uint8.
     """
+
     #: The instruction set, an ``Isa``.
     ISA = None
 
@@ -74,8 +80,12 @@ class Model(ABC):
         if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
             raise ValueError("memory must be a one-dimensional numpy array of uint8")
         self.params, self.memory = dict(params), memory
-        self._writable = {r.name if r.count == 1 else f"{r.name}[{k}]": (r, k)
-                          for r in (*COMMON_REGISTERS, *self.ISA.registers) if r.given and r.name != "control" for k in range(r.count)}
+        self._writable = {
+            r.name if r.count == 1 else f"{r.name}[{k}]": (r, k)
+            for r in (*COMMON_REGISTERS, *self.ISA.registers)
+            if r.given and r.name != "control"
+            for k in range(r.count)
+        }
         self.reset()
 
     @abstractmethod
@@ -106,12 +116,15 @@ class Model(ABC):
         """
 
     def take_registers(self, given, trace=None, **resets):
-        """Sets ``reg`` and ``window`` for a run that is given ``given``; ``resets``: reset values that follow from the parameters."""
+        """Sets ``reg`` and ``window`` for a run that is given ``given``; ``resets``: reset values
+        that follow from the parameters."""
         values = {name: r.reset_of(k) for name, (r, k) in self._writable.items()}
         values |= {"window_limit": min(self.memory.size, _LOW32), **resets}
         for name, value in given.items():
             if name not in self._writable:
-                raise ValueError(f"no writable register {name!r}; there are {', '.join(self._writable)}")
+                raise ValueError(
+                    f"no writable register {name!r}; there are {', '.join(self._writable)}"
+                )
             if not 0 <= value <= _LOW32:
                 raise ValueError(f"register {name} must be 0 to 0xffffffff, not {value!r}")
             only_if = self._writable[name][0].only_if
@@ -119,11 +132,16 @@ class Model(ABC):
                 values[name] = int(value)
         self.reg = {name: value & self._writable[name][0].mask for name, value in values.items()}
         self.reg["program_address"] &= -self.ISA.program_align
-        self.window = MemoryWindow(self.memory, self.reg["window_base"], self.reg["window_limit"], trace)
+        self.window = MemoryWindow(
+            self.memory, self.reg["window_base"], self.reg["window_limit"], trace
+        )
 
     def outcome(self, fault, pc, counters, values):
-        """The :class:`Outcome` of a run that ``fault``, a :class:`~.outcome.RunFault` at ``pc``, ended (``None``: it is done)."""
+        """The :class:`Outcome` of a run that ``fault``, a :class:`~.outcome.RunFault` at ``pc``,
+        ended (``None``: it is done)."""
         if fault is None:
             return Outcome("done", None, counters, values)
-        report = FaultReport(self.ISA.fault_codes[fault.name], fault.name, pc & _LOW32, fault.detail)
+        report = FaultReport(
+            self.ISA.fault_codes[fault.name], fault.name, pc & _LOW32, fault.detail
+        )
         return Outcome("aborted" if fault.name == "aborted" else "fault", report, counters, values)

@@ -1,24 +1,40 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How the value of a field is coded in its bits, and how it is written in assembly. Pure Python.
 
-A *coding* maps the value a programmer means to the bits of the field and back (256 is coded 0, 64 channels are coded
-6). A *form* maps the text of an operand to that value and back (``norm``, ``$5``, ``0x1f``). Both are small frozen
-objects, so that an ISA's table stays declarative; an ISA with a stranger habit brings a class of its own with the same
-methods.
+A *coding* maps the value a programmer means to the bits of the field and back (256 is coded 0, 64
+channels are coded
+6). A *form* maps the text of an operand to that value and back (``norm``, ``$5``, ``0x1f``). Both
+are small frozen
+objects, so that an ISA's table stays declarative; an ISA with a stranger habit brings a class of
+its own with the same methods.
 """
+
 from dataclasses import dataclass
 
-__all__ = ["Coding", "Either", "Form", "Log2", "Modulo", "Named", "Number", "Prefixed", "Signed", "number_text"]
+__all__ = [
+    "Coding",
+    "Either",
+    "Form",
+    "Log2",
+    "Modulo",
+    "Named",
+    "Number",
+    "Prefixed",
+    "Signed",
+    "number_text",
+]
 
 
 def number_text(value):
-    """``value`` for a message: decimal while a reader can still take it in, hexadecimal above 64 bits."""
+    """``value`` for a message: decimal while a reader can still take it in, hexadecimal above 64
+    bits."""
     return str(value) if abs(value) < 1 << 64 else f"{value:#x}"
 
 
 @dataclass(frozen=True)
 class Coding:
     """Unsigned: the value is the bits. The base of all codings."""
+
     def values(self, width):
         """All values that ``width`` bits can hold, as a ``range`` or a sorted tuple."""
         return range(1 << width)
@@ -35,6 +51,7 @@ class Coding:
 @dataclass(frozen=True)
 class Signed(Coding):
     """Two's complement."""
+
     def values(self, width):
         return range(-(1 << width - 1), 1 << width - 1)
 
@@ -44,7 +61,9 @@ class Signed(Coding):
 
 @dataclass(frozen=True)
 class Either(Signed):
-    """Two's complement; the unsigned reading of the same bits is taken as well (``-1`` or ``0xffffffff``)."""
+    """Two's complement; the unsigned reading of the same bits is taken as well (``-1`` or
+    ``0xffffffff``)."""
+
     def values(self, width):
         return range(-(1 << width - 1), 1 << width)
 
@@ -52,6 +71,7 @@ class Either(Signed):
 @dataclass(frozen=True)
 class Modulo(Coding):
     """1 to ``size``, where ``size`` itself is coded 0."""
+
     size: int
 
     def values(self, width):
@@ -67,6 +87,7 @@ class Modulo(Coding):
 @dataclass(frozen=True)
 class Log2(Coding):
     """Powers of two from ``2**low`` to ``2**high``, coded as their logarithm."""
+
     low: int
     high: int
 
@@ -82,10 +103,13 @@ class Log2(Coding):
 
 @dataclass(frozen=True)
 class Form:
-    """Text of an operand. ``cursor`` is the assembler's place in the statement (``gateware/isa/asm/cursor.py``).
+    """Text of an operand. ``cursor`` is the assembler's place in the statement
+    (``gateware/isa/asm/cursor.py``).
 
-    ``commas`` of a class says that its text may hold commas, so that operands cannot be counted by them.
+    ``commas`` of a class says that its text may hold commas, so that operands cannot be counted by
+    them.
     """
+
     commas = False
 
     def parse(self, cursor, field):
@@ -100,6 +124,7 @@ class Form:
 @dataclass(frozen=True)
 class Number(Form):
     """An integer expression; printed in base 10 or 16."""
+
     base: int = 10
 
     def format(self, value):
@@ -109,12 +134,16 @@ class Number(Form):
 @dataclass(frozen=True)
 class Prefixed(Form):
     """A numbered thing: ``prefix`` (``$`` or ``$a``) and a decimal number, written together."""
+
     prefix: str
 
     def parse(self, cursor, field):
         number = cursor.take_prefixed(self.prefix)
         if number is None:
-            cursor.fail(f"{field.title} is written {self.prefix} and a number", expected=f"{self.prefix}0 for example")
+            cursor.fail(
+                f"{field.title} is written {self.prefix} and a number",
+                expected=f"{self.prefix}0 for example",
+            )
         return number
 
     def format(self, value):
@@ -125,10 +154,11 @@ class Prefixed(Form):
 class Named(Form):
     """One of a set of names.
 
-    ``names`` are pairs (name, value), the canonical name of a value first; ``numbers`` says whether an expression is
-    taken as well, ``prefix`` (``$r``) whether a numbered form is; ``fold`` whether case does not matter. A constant of
-    the same name is hidden.
+    ``names`` are pairs (name, value), the canonical name of a value first; ``numbers`` says whether
+    an expression is taken as well, ``prefix`` (``$r``) whether a numbered form is; ``fold`` whether
+    case does not matter. A constant of the same name is hidden.
     """
+
     names: tuple
     numbers: bool = True
     fold: bool = True
@@ -145,8 +175,10 @@ class Named(Form):
                 return value
         if not self.numbers or word is not None and not cursor.is_symbol(word):
             choice = ", ".join(name for name, _ in self.names)
-            cursor.fail(f"unknown {field.title} {cursor.shown()}", expected=f"one of {choice}"
-                        + (" or a number" if self.numbers else ""))
+            cursor.fail(
+                f"unknown {field.title} {cursor.shown()}",
+                expected=f"one of {choice}" + (" or a number" if self.numbers else ""),
+            )
         return cursor.expression()
 
     def format(self, value):

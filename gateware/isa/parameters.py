@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build parameters and presets of a core. Pure Python: the loader uses it where no FPGA tool is installed."""
+"""Build parameters and presets of a core. Pure Python: the loader uses it where no FPGA tool is
+installed."""
+
 import hashlib
 import json
 from collections.abc import Callable
@@ -7,9 +9,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["FPGAS", "LACKS", "Parameter", "ParameterError", "ParameterSpace", "Preset", "elaborating", "params_hash"]
+__all__ = [
+    "FPGAS",
+    "LACKS",
+    "Parameter",
+    "ParameterError",
+    "ParameterSpace",
+    "Preset",
+    "elaborating",
+    "params_hash",
+]
 
-#: FPGA codes of preset names; a board falls back along the chain of its family to the next smaller one.
+#: FPGA codes of preset names; a board falls back along the chain of its family to the next smaller
+#: one.
 FPGAS = {"85f": "45f", "45f": "25f", "25f": None, "hx8k": "up5k", "up5k": None, "sim": None}
 #: Primitives of smaller FPGAs of its family that an FPGA has not got.
 LACKS = {"hx8k": {"SB_MAC16", "SB_SPRAM256KA"}}
@@ -21,7 +33,8 @@ class ParameterError(ValueError):
 
 @contextmanager
 def elaborating(what):
-    """What parts of the design ``what`` refuse only when they are elaborated, as a multiplier's widths, is told as a wrong size is."""
+    """What parts of the design ``what`` refuse only when they are elaborated, as a multiplier's
+    widths, is told as a wrong size is."""
     try:
         yield
     except ParameterError:
@@ -34,11 +47,13 @@ def elaborating(what):
 class Parameter:
     """One build parameter.
 
-    ``legal`` is a tuple of values, a ``range``, or a predicate with ``legal_text`` saying what it accepts. ``job`` says
-    what a job's ``[params]`` demands of a target: ``"equal"``, ``"at_least"``, or ``"free"`` (never changes a result).
+    ``legal`` is a tuple of values, a ``range``, or a predicate with ``legal_text`` saying what it
+    accepts. ``job`` says what a job's ``[params]`` demands of a target: ``"equal"``,
+    ``"at_least"``, or ``"free"`` (never changes a result).
     """
+
     name: str
-    kind: type             # int, bool or str
+    kind: type  # int, bool or str
     legal: Any
     default: Any
     doc: str
@@ -70,14 +85,18 @@ class Parameter:
         if isinstance(self.legal, range):
             step = f" in steps of {self.legal.step}" if self.legal.step != 1 else ""
             return f"{self.legal.start} to {self.legal[-1]}{step}"
-        return "one of " + ", ".join(str(v).lower() if isinstance(v, bool) else str(v) for v in self.legal)
+        return "one of " + ", ".join(
+            str(v).lower() if isinstance(v, bool) else str(v) for v in self.legal
+        )
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults. ``clock_mhz``: main clock that
-    a SoC with it is built for, where that is not the board's own. ``beats``: bytes of the memory's beats that its engine can have, where not
-    any. ``needs``: primitives of its FPGA that not every larger one of the family has (:data:`LACKS`)."""
+    """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults.
+    ``clock_mhz``: main clock that a SoC with it is built for, where that is not the board's own.
+    ``beats``: bytes of the memory's beats that its engine can have, where not any. ``needs``:
+    primitives of its FPGA that not every larger one of the family has (:data:`LACKS`)."""
+
     name: str
     values: dict = field(default_factory=dict)
     default: bool = False
@@ -104,7 +123,15 @@ class ParameterSpace:
     peaks : callable(dict), optional
         The :class:`~.peaks.Peaks` of a build with these parameters.
     """
-    def __init__(self, isa, parameters, presets, check: Callable[[dict], None] | None = None, peaks: Callable[[dict], Any] | None = None):
+
+    def __init__(
+        self,
+        isa,
+        parameters,
+        presets,
+        check: Callable[[dict], None] | None = None,
+        peaks: Callable[[dict], Any] | None = None,
+    ):
         self.isa = isa
         self._peaks = peaks
         self.parameters = {p.name: p for p in parameters}
@@ -122,21 +149,29 @@ class ParameterSpace:
         return next(p.name for p in self.presets.values() if p.default)
 
     def preset_for(self, fpga, beats=None):
-        """Name of the first preset of ``fpga``, else of the next smaller FPGA of its family, else ``None``."""
+        """Name of the first preset of ``fpga``, else of the next smaller FPGA of its family, else
+        ``None``."""
         return next(iter(self.presets_for(fpga, beats)), None)
 
     def presets_for(self, fpga, beats=None):
-        """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its family whose primitives it has; with
-        ``beats``, the sizes that a memory's beats can have, only those whose engine can have one of them."""
+        """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its
+        family whose primitives it has; with ``beats``, the sizes that a memory's beats can have,
+        only those whose engine can have one of them."""
         names, lacks = [], LACKS.get(fpga, set())
         while fpga is not None:
-            names += [p.name for p in self.presets.values() if p.fpga == fpga and not lacks & set(p.needs)
-                      and (beats is None or p.beats is None or set(beats) & set(p.beats))]
+            names += [
+                p.name
+                for p in self.presets.values()
+                if p.fpga == fpga
+                and not lacks & set(p.needs)
+                and (beats is None or p.beats is None or set(beats) & set(p.beats))
+            ]
             fpga = FPGAS.get(fpga)
         return names
 
     def peaks(self, params):
-        """The :class:`~.peaks.Peaks` of a build with ``params``, every parameter's value; ``None`` where the core declares none."""
+        """The :class:`~.peaks.Peaks` of a build with ``params``, every parameter's value; ``None``
+        where the core declares none."""
         return None if self._peaks is None else self._peaks(params)
 
     def resolve(self, preset=None, overrides=None):
@@ -149,11 +184,15 @@ class ParameterSpace:
         """
         preset = preset or self.default_preset
         if preset not in self.presets:
-            raise ParameterError(f"{self.isa} has no preset {preset!r}; it has {', '.join(self.presets)}")
+            raise ParameterError(
+                f"{self.isa} has no preset {preset!r}; it has {', '.join(self.presets)}"
+            )
         given = {**self.presets[preset].values, **(overrides or {})}
         for name in given:
             if name not in self.parameters:
-                raise ParameterError(f"{self.isa} has no parameter {name!r}; it has {', '.join(self.parameters)}")
+                raise ParameterError(
+                    f"{self.isa} has no parameter {name!r}; it has {', '.join(self.parameters)}"
+                )
         values = {p.name: p.parse(given.get(p.name, p.default)) for p in self.parameters.values()}
         if self._check is not None:
             self._check(values)

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a build can do in a cycle at most: what a roofline is drawn of, and what "of peak" means. Pure Python."""
+"""What a build can do in a cycle at most: what a roofline is drawn of, and what "of peak" means.
+Pure Python."""
+
 from dataclasses import dataclass
 
 __all__ = ["MEMORY_WORDS", "Peaks", "memory_bytes"]
 
-#: Kind of main memory -> bytes that its pins move in a cycle, where a beat may be several of them. Elsewhere a beat moves in a cycle.
+#: Kind of main memory -> bytes that its pins move in a cycle, where a beat may be several of them.
+#: Elsewhere a beat moves in a cycle.
 MEMORY_WORDS = {"SRAM": 2}
 
 
@@ -15,11 +18,14 @@ class Peaks:
     Attributes
     ----------
     macs : products that its array or arrays add up in a cycle of its counters
-    port_bytes : bytes that its engine asks of main memory in a cycle of the main clock, ``None`` for as many as a beat has
+    port_bytes : bytes that its engine asks of main memory in a cycle of the main clock,
+        ``None`` for as many as a beat has
     byte_counters : names of the counters that together count the bytes of main memory
     uncounted : what is moved besides and no counter tells, in words; empty: nothing
-    clock_ratio : cycles of its counters in one of the main clock: more than one where a core counts in a clock of its own
+    clock_ratio : cycles of its counters in one of the main clock:
+        more than one where a core counts in a clock of its own
     """
+
     macs: float
     port_bytes: float | None = None
     clock_ratio: float = 1.0
@@ -27,7 +33,8 @@ class Peaks:
     uncounted: str = ""
 
     def bytes_a_cycle(self, kind, beat_bytes):
-        """Bytes that move in a cycle of the counters, reads and writes together, with a memory of this kind and beat."""
+        """Bytes that move in a cycle of the counters, reads and writes together, with a memory of
+        this kind and beat."""
         most = memory_bytes(kind, beat_bytes)
         return (most if self.port_bytes is None else min(most, self.port_bytes)) / self.clock_ratio
 

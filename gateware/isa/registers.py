@@ -3,6 +3,7 @@
 
 Rooms declare their own registers, counters and faults with the types here, in ``isa.py``.
 """
+
 from dataclasses import dataclass
 
 __all__ = ["COMMON_COUNTERS", "COMMON_REGISTERS", "Counter", "Fault", "Register", "StallClass"]
@@ -10,6 +11,7 @@ __all__ = ["COMMON_COUNTERS", "COMMON_REGISTERS", "Counter", "Fault", "Register"
 
 class StallClass:
     """What a busy cycle counts as: exactly one of these each cycle."""
+
     WORK = 0
     FETCH = 1
     OPERAND = 2
@@ -21,21 +23,22 @@ class StallClass:
 class Register:
     """A 32-bit register of the control block (``width`` 64: two, low word first).
 
-    ``count`` > 1 is an array, entries 4 bytes apart: ``name[0]``..., entry k with the reset value ``reset`` + k *
-    ``reset_step``. Bits outside ``mask`` read 0 (a 32-bit mask
-    holds for both words of a 64-bit register). ``storage`` is ``"block"`` (kept by the control block) or ``"engine"``
-    (served by the core's engine through its register bus, for arrays and read-only values computed on demand).
-    ``only_if`` names a boolean parameter without which the register reads 0 and ignores writes.
-    ``live`` (storage ``"engine"`` only): written while busy too. ``clears``: a flag of the core's, bits of which a write of 1
-    clears: a result of a run like a read-only register, and nothing that a run is given. ``build``: says what was built, and
-    nothing of a run.
-    ``align``: what a run is given must be a multiple of it. The register holds any value, and the core faults on it at start; hosts
-    refuse to write it.
+    ``count`` > 1 is an array, entries 4 bytes apart: ``name[0]``..., entry k with the reset value
+    ``reset`` + k * ``reset_step``. Bits outside ``mask`` read 0 (a 32-bit mask holds for both words
+    of a 64-bit register). ``storage`` is ``"block"`` (kept by the control block) or ``"engine"``
+    (served by the core's engine through its register bus, for arrays and read-only values computed
+    on demand). ``only_if`` names a boolean parameter without which the register reads 0 and ignores
+    writes. ``live`` (storage ``"engine"`` only): written while busy too. ``clears``: a flag of the
+    core's, bits of which a write of 1 clears: a result of a run like a read-only register, and
+    nothing that a run is given. ``build``: says what was built, and nothing of a run. ``align``:
+    what a run is given must be a multiple of it. The register holds any value, and the core faults
+    on it at start; hosts refuse to write it.
     """
+
     name: str
     offset: int
-    access: str            # "r", "w" or "rw"
-    reset: int = 0         # a core may override it from its parameters
+    access: str  # "r", "w" or "rw"
+    reset: int = 0  # a core may override it from its parameters
     mask: int = 0xFFFF_FFFF
     width: int = 32
     count: int = 1
@@ -66,6 +69,7 @@ class Register:
 @dataclass(frozen=True)
 class Counter:
     """A 64-bit counter of the control block; ``bits`` is the width of its increment per cycle."""
+
     name: str
     offset: int
     bits: int = 1
@@ -74,7 +78,9 @@ class Counter:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: its number in ``fault_code``, name (lower case), condition, and what ``fault_detail`` holds."""
+    """A fault: its number in ``fault_code``, name (lower case), condition, and what
+    ``fault_detail`` holds."""
+
     code: int
     name: str
     condition: str
@@ -84,15 +90,28 @@ class Fault:
 COMMON_REGISTERS = (
     Register("ident", 0x00, "r", doc="ASCII tag of the ISA"),
     Register("version", 0x04, "r", doc="[31:16] major, [15:0] minor"),
-    Register("params_hash", 0x08, "r", doc="first 32 bits of the SHA-256 of the parameters in canonical JSON"),
+    Register(
+        "params_hash",
+        0x08,
+        "r",
+        doc="first 32 bits of the SHA-256 of the parameters in canonical JSON",
+    ),
     Register("features", 0x0C, "r", doc="bit 0 counters, bit 1 interrupt, others the ISA's"),
-    Register("control", 0x10, "w", doc="bit 0 start, bit 1 abort, bit 2 core reset; one bit at a time"),
+    Register(
+        "control", 0x10, "w", doc="bit 0 start, bit 1 abort, bit 2 core reset; one bit at a time"
+    ),
     Register("status", 0x14, "r", doc="bit 0 busy, bit 1 done, bit 2 fault, bit 3 aborted"),
     Register("irq_enable", 0x18, "rw", mask=1, doc="bit 0: interrupt when a run ends"),
     Register("program_address", 0x20, "rw", doc="byte address of the program in main memory"),
     Register("program_length", 0x24, "rw", doc="bytes of the program"),
     Register("window_base", 0x28, "rw", mask=0xFFFF_FFC0, doc="first byte the core may touch"),
-    Register("window_limit", 0x2C, "rw", mask=0xFFFF_FFC0, doc="first byte it may not; reset: size of main memory"),
+    Register(
+        "window_limit",
+        0x2C,
+        "rw",
+        mask=0xFFFF_FFC0,
+        doc="first byte it may not; reset: size of main memory",
+    ),
     Register("fault_code", 0x40, "r", doc="0 none"),
     Register("fault_pc", 0x44, "r", doc="byte address of the faulting instruction"),
     Register("fault_detail", 0x48, "r", doc="as the ISA says"),

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The table of an instruction set: every instruction declared once. Pure Python.
 
-The assembler, the disassembler, the decoder's layouts, the random programs of the tests and the reference pages are
-made of what stands here. An instruction is a *word*, an integer with bit 0 the least significant, whatever its width;
-how words lie in memory (18 bits in four bytes, 112 bits big-endian, two sizes in one stream) is the affair of a
+The assembler, the disassembler, the decoder's layouts, the random programs of the tests and the
+reference pages are made of what stands here. An instruction is a *word*, an integer with bit 0 the
+least significant, whatever its width; how words lie in memory (18 bits in four bytes, 112 bits
+big-endian, two sizes in one stream) is the affair of a
 :class:`Storage`.
 """
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,16 +16,29 @@ from typing import NamedTuple
 from .instruction import Field, Instruction, Macro, Rule, TableError, built
 from .table_check import check_table, mask
 
-__all__ = ["Decoded", "Field", "Instruction", "Isa", "Macro", "Part", "Rule", "Storage",
-           "Syntax", "TableError", "built"]
+__all__ = [
+    "Decoded",
+    "Field",
+    "Instruction",
+    "Isa",
+    "Macro",
+    "Part",
+    "Rule",
+    "Storage",
+    "Syntax",
+    "TableError",
+    "built",
+]
 
 
 @dataclass(frozen=True)
 class Storage:
-    """How words lie in memory: ``bits`` wide, in ``size`` bytes, upper bits zero, ``order`` ``"little"`` or ``"big"``.
+    """How words lie in memory: ``bits`` wide, in ``size`` bytes, upper bits zero, ``order``
+    ``"little"`` or ``"big"``.
 
     A subclass may mix sizes: :meth:`store` and :meth:`load` are all that is asked of it.
     """
+
     bits: int
     size: int
     order: str = "little"
@@ -34,7 +49,8 @@ class Storage:
         return word.to_bytes(self.size, self.order)
 
     def raw(self, value):
-        """The bytes of a raw instruction given by ``.word``, legal or not, unused upper bits included.
+        """The bytes of a raw instruction given by ``.word``, legal or not, unused upper bits
+        included.
 
         Raises ``ValueError`` if it does not fit.
         """
@@ -46,12 +62,14 @@ class Storage:
         """``(word, bytes taken)`` at ``offset``; ``None`` if ``data`` ends before the word does."""
         if offset + self.size > len(data):
             return None
-        return int.from_bytes(data[offset:offset + self.size], self.order), self.size
+        return int.from_bytes(data[offset : offset + self.size], self.order), self.size
 
 
 @dataclass(frozen=True)
 class Part:
-    """A named range of bits of every word, for the decoder; ``detail`` is what a fault about it carries."""
+    """A named range of bits of every word, for the decoder; ``detail`` is what a fault about it
+    carries."""
+
     name: str
     hi: int
     lo: int
@@ -75,6 +93,7 @@ class Syntax:
     multiline : an open bracket carries the statement to the next line.
     macros : tuple of :class:`Macro`.
     """
+
     comments: tuple = ("#",)
     fold: bool = False
     named: bool = False
@@ -83,7 +102,9 @@ class Syntax:
 
 
 class Decoded(NamedTuple):
-    """A decoded word: instruction (``None`` if undefined), values by field name, and the fault it raises, if any."""
+    """A decoded word: instruction (``None`` if undefined), values by field name, and the fault it
+    raises, if any."""
+
     instruction: Instruction | None
     values: dict
     fault: str | None
@@ -96,15 +117,21 @@ class Isa:
 
     Parameters
     ----------
-    name : folder of its room. ``title`` : for people. ``tag`` : four characters. ``version`` : (major, minor).
+    name : folder of its room. ``title`` : for people. ``tag`` : four characters.
+        ``version`` : (major, minor).
     program_align : alignment of ``program_at``, in bytes.
-    registers, counters, faults : tuples of the types of ``registers.py``; ``faults`` in order of precedence.
-    storage : tuple of :class:`Storage`; the first is the usual one, all hold words of the same width.
-    parts : tuple of :class:`Part` that covers the word; the one called ``opcode`` tells instructions apart.
+    registers, counters, faults : tuples of the types of ``registers.py``;
+        ``faults`` in order of precedence.
+    storage : tuple of :class:`Storage`; the first is the usual one,
+        all hold words of the same width.
+    parts : tuple of :class:`Part` that covers the word;
+        the one called ``opcode`` tells instructions apart.
     rest : ``"zero"`` or ``"ignored"``: what holds for bits that an instruction does not use.
     opcode_fault, field_fault : names of the faults for an undefined opcode, an illegal field.
-    fault_detail : ``(word, field or part or None) -> int`` for fields without a detail of their own.
+    fault_detail : ``(word, field or part or None) -> int`` for fields without a detail of their
+        own.
     """
+
     name: str
     title: str
     tag: str
@@ -147,7 +174,9 @@ class Isa:
 
     def with_role(self, role):
         """Mnemonics of the instructions that have an operand of ``role``, in the table's order."""
-        found = tuple(i.mnemonic for i in self.instructions if any(f.role == role for f in i.fields))
+        found = tuple(
+            i.mnemonic for i in self.instructions if any(f.role == role for f in i.fields)
+        )
         if not found:
             raise TableError(f"{self.name} has no operand of role {role!r}")
         return found
@@ -169,7 +198,8 @@ class Isa:
 
     @cached_property
     def mnemonics(self):
-        """Mnemonic or alias (folded where the syntax folds) -> tuple of instructions and macros that share it."""
+        """Mnemonic or alias (folded where the syntax folds) -> tuple of instructions and macros
+        that share it."""
         found = {}
         for entry in (*self.instructions, *self.syntax.macros):
             for name in (entry.mnemonic, *entry.aliases):
@@ -209,9 +239,11 @@ class Isa:
         return self._masks[instruction][2]
 
     def part_masks(self, instruction, params=None):
-        """Bits that must be zero in ``instruction``, by part: ``{part name: mask}``, bit 0 the part's lowest.
+        """Bits that must be zero in ``instruction``, by part: ``{part name: mask}``, bit 0 the
+        part's lowest.
 
-        Only parts with such bits appear. With ``params`` fields that are not built count as the table says of them.
+        Only parts with such bits appear. With ``params`` fields that are not built count as the
+        table says of them.
         """
         rest = self.zero_mask(instruction)
         for f in instruction.fields:
@@ -223,14 +255,17 @@ class Isa:
     # Words
 
     def encode(self, mnemonic, **values):
-        """The word of an instruction; optional operands and flags left out have their defaults (flags 0).
+        """The word of an instruction; optional operands and flags left out have their defaults
+        (flags 0).
 
         Raises
         ------
         TableError
             Unknown mnemonic or operand, operand missing, value out of range.
         """
-        candidates = [e for e in self.mnemonics.get(self.fold(mnemonic), ()) if isinstance(e, Instruction)]
+        candidates = [
+            e for e in self.mnemonics.get(self.fold(mnemonic), ()) if isinstance(e, Instruction)
+        ]
         if not candidates:
             raise TableError(f"{self.name} has no instruction {mnemonic!r}")
         fitting = [i for i in candidates if set(values) <= set(i.by_name)]
@@ -238,18 +273,23 @@ class Isa:
         return self.pack(instruction, values)
 
     def pack(self, instruction, values):
-        """The word of ``instruction`` with ``values`` by field name, checked as :meth:`encode` does."""
+        """The word of ``instruction`` with ``values`` by field name, checked as :meth:`encode`
+        does."""
         for name in values:
             if name not in instruction.by_name:
-                raise TableError(f"{instruction.mnemonic} has no operand {name!r}; it has "
-                                 f"{', '.join(instruction.by_name) or 'none'}")
+                raise TableError(
+                    f"{instruction.mnemonic} has no operand {name!r}; it has "
+                    f"{', '.join(instruction.by_name) or 'none'}"
+                )
         word = self._masks[instruction][1]
         for f in instruction.fields:
             value = values.get(f.name, 0 if f.flag else f.default)
             if value is None:
                 raise TableError(f"{instruction.mnemonic} lacks operand {f.name}")
             if value not in f.values:
-                raise TableError(f"{f.title} of {instruction.mnemonic} must be {f.expected}, not {value!r}")
+                raise TableError(
+                    f"{f.title} of {instruction.mnemonic} must be {f.expected}, not {value!r}"
+                )
             word |= f.insert(value)
         return word
 
@@ -263,10 +303,12 @@ class Isa:
         return None
 
     def decode(self, word, params=None):
-        """:class:`Decoded` of ``word``, with the fault that its bits and the build parameters alone decide.
+        """:class:`Decoded` of ``word``, with the fault that its bits and the build parameters alone
+        decide.
 
-        Without ``params`` everything optional counts as built and no size is checked. Of several faults the first in
-        the order of ``faults`` is given, among equal ones that of the lowest detail. Illegal values are ``None``.
+        Without ``params`` everything optional counts as built and no size is checked. Of several
+        faults the first in the order of ``faults`` is given, among equal ones that of the lowest
+        detail. Illegal values are ``None``.
         """
         instruction = self.match(word)
         if instruction is not None and not built(params, instruction.only_if):
@@ -275,7 +317,11 @@ class Isa:
             instruction = None
         if instruction is None:
             part = self.opcode_part
-            detail = part.detail if part.detail is not None else word >> part.lo & mask(part.width - 1, 0)
+            detail = (
+                part.detail
+                if part.detail is not None
+                else word >> part.lo & mask(part.width - 1, 0)
+            )
             if self.fault_detail is not None:
                 detail = self.fault_detail(word, None)
             return Decoded(None, {}, self.opcode_fault, detail)
@@ -324,7 +370,8 @@ class Isa:
         return b"".join(self.storage[0].store(word) for word in words)
 
     def load(self, data):
-        """The words of ``data``, in the usual storage; raises :class:`TableError` if it ends inside one."""
+        """The words of ``data``, in the usual storage; raises :class:`TableError` if it ends inside
+        one."""
         words, offset = [], 0
         while offset < len(data):
             taken = self.storage[0].load(data, offset)

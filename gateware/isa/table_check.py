@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Refuses an instruction table that contradicts itself. Pure Python."""
+
 from .instruction import TableError, named_operands
 
 __all__ = ["check_table", "mask"]
@@ -29,11 +30,16 @@ def check_table(isa):
             raise TableError(f"{isa.name}: no fault is called {name!r}")
     for r in isa.registers:
         if r.align < 1 or any(r.reset_of(k) % r.align for k in range(r.count)):
-            raise TableError(f"{isa.name}: register {r.name} must have an align of at least 1 and reset to a multiple of it, not {r.align}")
+            raise TableError(
+                f"{isa.name}: register {r.name} must have an align of at least 1 and reset to "
+                f"a multiple of it, not {r.align}"
+            )
     mnemonics = {i.mnemonic for i in isa.instructions}
     for i in isa.instructions:
         ranges = [("opcode", isa.opcode_part.hi, isa.opcode_part.lo)]
-        ranges += [("fixed", hi, lo) for hi, lo, _ in i.fixed] + [(f.name, f.hi, f.lo) for f in i.fields]
+        ranges += [("fixed", hi, lo) for hi, lo, _ in i.fixed] + [
+            (f.name, f.hi, f.lo) for f in i.fields
+        ]
         _check_ranges(isa, i.mnemonic, ranges)
         if i.opcode >> isa.opcode_part.width:
             raise TableError(f"{isa.name}: opcode {i.opcode} of {i.mnemonic} does not fit its part")
@@ -43,7 +49,9 @@ def check_table(isa):
             if fault not in names:
                 raise TableError(f"{isa.name}: {i.mnemonic} raises {fault!r}, which is no fault")
         if i.unbuilt and i.unbuilt not in mnemonics:
-            raise TableError(f"{isa.name}: {i.mnemonic} acts as {i.unbuilt!r}, which is no instruction")
+            raise TableError(
+                f"{isa.name}: {i.mnemonic} acts as {i.unbuilt!r}, which is no instruction"
+            )
         for f in i.fields:
             if f.flag and f.width != 1:
                 raise TableError(f"{isa.name}: flag {f.flag} of {i.mnemonic} must be one bit")
@@ -55,16 +63,22 @@ def check_table(isa):
             written = set(named_operands(tree))
             for f in i.operands:
                 if f.name not in written and f.default is None:
-                    raise TableError(f"{isa.name}: syntax of {i.mnemonic} lacks {f.name}, which has no default")
+                    raise TableError(
+                        f"{isa.name}: syntax of {i.mnemonic} lacks {f.name}, which has no default"
+                    )
             for name in written - set(i.by_name):
-                raise TableError(f"{isa.name}: syntax of {i.mnemonic} names {name}, which is no field")
+                raise TableError(
+                    f"{isa.name}: syntax of {i.mnemonic} names {name}, which is no field"
+                )
 
 
 def _check_ranges(isa, what, ranges):
     used = 0
     for name, hi, lo in ranges:
         if not 0 <= lo <= hi < isa.bits:
-            raise TableError(f"{isa.name}: {what}: {name} [{hi}:{lo}] lies outside the {isa.bits}-bit word")
+            raise TableError(
+                f"{isa.name}: {what}: {name} [{hi}:{lo}] lies outside the {isa.bits}-bit word"
+            )
         if used & mask(hi, lo):
             raise TableError(f"{isa.name}: {what}: {name} [{hi}:{lo}] overlaps another range")
         used |= mask(hi, lo)

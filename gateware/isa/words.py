@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words for tests, made of an ISA's table: random ones, extremes of every field, everything illegal. Pure Python."""
+"""Words for tests, made of an ISA's table: random ones, extremes of every field, everything
+illegal. Pure Python."""
+
 import random
 
 from .table import Instruction, TableError, built
@@ -10,14 +12,19 @@ _TRIES = 2000
 
 
 def _candidates(isa, params, mnemonics):
-    found = [i for i in isa.instructions if built(params, i.only_if) and (mnemonics is None or i.mnemonic in mnemonics)]
+    found = [
+        i
+        for i in isa.instructions
+        if built(params, i.only_if) and (mnemonics is None or i.mnemonic in mnemonics)
+    ]
     if not found:
         raise TableError(f"{isa.name} has none of the instructions {', '.join(mnemonics)}")
     return found
 
 
 def random_values(instruction, rng, limits=None):
-    """Values for the fields of ``instruction``: extremes often, small ones more often than large ones.
+    """Values for the fields of ``instruction``: extremes often, small ones more often than large
+    ones.
 
     Parameters
     ----------
@@ -39,7 +46,11 @@ def random_values(instruction, rng, limits=None):
 
 def _size(choice):
     # len() refuses ranges of 2**63 and more
-    return (choice.stop - choice.start + choice.step - 1) // choice.step if isinstance(choice, range) else len(choice)
+    return (
+        (choice.stop - choice.start + choice.step - 1) // choice.step
+        if isinstance(choice, range)
+        else len(choice)
+    )
 
 
 def random_word(isa, rng, legal=True, params=None, mnemonics=None, limits=None):
@@ -69,7 +80,9 @@ def random_word(isa, rng, legal=True, params=None, mnemonics=None, limits=None):
             word = _damage(isa, word, rng)
         if (isa.decode(word, params).fault is None) == legal:
             return word
-    raise TableError(f"{isa.name}: no {'legal' if legal else 'illegal'} word found in {_TRIES} tries")
+    raise TableError(
+        f"{isa.name}: no {'legal' if legal else 'illegal'} word found in {_TRIES} tries"
+    )
 
 
 def _damage(isa, word, rng):
@@ -78,15 +91,18 @@ def _damage(isa, word, rng):
         return rng.getrandbits(isa.bits)
     if kind == 1:
         part = isa.opcode_part
-        return word & ~(((1 << part.width) - 1) << part.lo) | rng.randrange(1 << part.width) << part.lo
+        return (
+            word & ~(((1 << part.width) - 1) << part.lo) | rng.randrange(1 << part.width) << part.lo
+        )
     return word ^ 1 << rng.randrange(isa.bits)
 
 
 def extreme_words(isa, instruction, params=None):
     """Legal words of ``instruction`` (an :class:`Instruction` or a mnemonic), without repetition.
 
-    All fields lowest, all highest, each field at each end while the others are lowest; where that is illegal (because
-    of a rule on several fields, or of ``params``), while the others have values that make it legal, if any are found.
+    All fields lowest, all highest, each field at each end while the others are lowest; where that
+    is illegal (because of a rule on several fields, or of ``params``), while the others have values
+    that make it legal, if any are found.
     """
     if not isinstance(instruction, Instruction):
         instruction = _candidates(isa, params, (instruction,))[0]
@@ -111,7 +127,8 @@ def extreme_words(isa, instruction, params=None):
 def illegal_words(isa, params=None):
     """Pairs (word, :class:`Decoded`) that cover what a decoder must refuse.
 
-    Every undefined opcode, every bit that must be zero set alone, the lowest and highest illegal bits of every field.
+    Every undefined opcode, every bit that must be zero set alone, the lowest and highest illegal
+    bits of every field.
     """
     part = isa.opcode_part
     for opcode in range(1 << part.width):
@@ -122,10 +139,16 @@ def illegal_words(isa, params=None):
         base = next(extreme_words(isa, instruction, params), None)
         if base is None:
             continue
-        words = [base | 1 << bit for bit in range(isa.bits) if isa.zero_mask(instruction) >> bit & 1]
+        words = [
+            base | 1 << bit for bit in range(isa.bits) if isa.zero_mask(instruction) >> bit & 1
+        ]
         for f in instruction.fields:
             # Wide fields are not searched through: their illegal values lie at the ends.
-            bits = range(1 << f.width) if f.width <= 12 else (0, 1, (1 << f.width) - 2, (1 << f.width) - 1)
+            bits = (
+                range(1 << f.width)
+                if f.width <= 12
+                else (0, 1, (1 << f.width) - 2, (1 << f.width) - 1)
+            )
             bad = [b for b in bits if f.extract(b << f.lo) is None]
             words += [base & ~f.mask | b << f.lo for b in ({bad[0], bad[-1]} if bad else ())]
         for word in words:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The board's side of the host link: requests in frames become bus cycles (docs/how/link.md)."""
+
 from types import SimpleNamespace
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetSignal, Signal
@@ -27,34 +28,40 @@ class LinkBridge(wiring.Component):
     info_address : int
         Byte address of the info ROM, which identify reads; a multiple of 4 below 2^32.
     pipelined : bool
-        For clocks above some 60 MHz: the engine's program in logic instead of block RAM (2 of an iCE40's), output registers of
-        the buffers' block RAM, and a register in front of the transmitter.
+        For clocks above some 60 MHz: the engine's program in logic instead of block RAM (2 of an
+        iCE40's), output registers of the buffers' block RAM, and a register in front of the
+        transmitter.
     family : "ecp5", "ice40" or None
     buffer : int
-        Bytes of the receive buffer, a power of two from 1024 to 32768; a frame may have one less, encoded.
+        Bytes of the receive buffer, a power of two from 1024 to 32768; a frame may have one less,
+        encoded.
 
     Members
     -------
     rx : In(stream.Signature(8))
-        Bytes from the host. Ready within bounded time, as long as the host takes its answers and every bus cycle ends.
+        Bytes from the host. Ready within bounded time, as long as the host takes its answers and
+        every bus cycle ends.
     tx : Out(stream.Signature(8))
         Bytes to the host.
     bus : Out(wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"}))
         Master; one classic cycle for each word. Between words ``cyc`` falls.
 
-    Throughput: a write takes about 5 cycles a byte (7 if ``pipelined``) and a bus cycle a word, a read 1 and a bus cycle a
-    word; bytes leave in every second (third) cycle at most.
+    Throughput: a write takes about 5 cycles a byte (7 if ``pipelined``) and a bus cycle a word, a
+    read 1 and a bus cycle a word; bytes leave in every second (third) cycle at most.
 
     Raises
     ------
     TypeError, ValueError
         An argument is not what is said above.
     """
+
     def __init__(self, *, info_address=INFO_ADDRESS, buffer=1024, pipelined=False, family=None):
         if not isinstance(info_address, int) or isinstance(info_address, bool):
             raise TypeError(f"info_address must be an integer, not {info_address!r}")
-        if not 0 <= info_address < 2 ** 32 or info_address % 4:
-            raise ValueError(f"info_address must be a multiple of 4 from 0 to 0xfffffffc, not {info_address:#x}")
+        if not 0 <= info_address < 2**32 or info_address % 4:
+            raise ValueError(
+                f"info_address must be a multiple of 4 from 0 to 0xfffffffc, not {info_address:#x}"
+            )
         if not isinstance(buffer, int) or isinstance(buffer, bool):
             raise TypeError(f"buffer must be an integer, not {buffer!r}")
         # Lengths of frames have 15 bits and a sign.
@@ -65,14 +72,21 @@ class LinkBridge(wiring.Component):
         latency = 2 if pipelined else 1
         self._receiver = FrameReceiver(depth=buffer, latency=latency, family=family)
         self._transmitter = FrameTransmitter(latency=latency, family=family)
-        super().__init__({
-            "rx": In(stream.Signature(8)),
-            "tx": Out(stream.Signature(8)),
-            "bus": Out(wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"})),
-        })
+        super().__init__(
+            {
+                "rx": In(stream.Signature(8)),
+                "tx": Out(stream.Signature(8)),
+                "bus": Out(
+                    wishbone.Signature(
+                        addr_width=30, data_width=32, granularity=8, features={"err"}
+                    )
+                ),
+            }
+        )
 
     def _in_logic(self, m, layout, program, step, holds, go):
-        """Both steps that may follow are looked up at once: the condition, which comes late, chooses between them."""
+        """Both steps that may follow are looked up at once: the condition, which comes late,
+        chooses between them."""
         following = []
         for number, name in enumerate(("goes_on", "branches")):
             rom = m.submodules[name] = Memory(shape=layout, depth=128, init=program[number::2])
@@ -83,7 +97,9 @@ class LinkBridge(wiring.Component):
             m.d.sync += step.eq(Mux(holds, following[1], following[0]))
 
     def _in_block(self, m, layout, program, step, holds, go):
-        m.submodules.program = rom = Memory(shape=layout, depth=256, attrs={"rom_style": "block"}, init=program)
+        m.submodules.program = rom = Memory(
+            shape=layout, depth=256, attrs={"rom_style": "block"}, init=program
+        )
         fetch = rom.read_port()
         reset = ResetSignal("sync", allow_reset_less=True)
         m.d.comb += [
@@ -101,24 +117,31 @@ class LinkBridge(wiring.Component):
         wiring.connect(m, transmitter.o, wiring.flipped(self.tx))
         source, sink, bus = receiver.o, transmitter.i, self.bus
         if self._pipelined:
-            # The way from a step to its byte, and from there into the transmitter's buffer, is too long for one cycle.
+            # The way from a step to its byte, and from there into the transmitter's buffer, is too
+            # long for one cycle.
             m.submodules.encoder = encoder = StreamBuffer(shape=sink.p.shape())
             wiring.connect(m, encoder.o, transmitter.i)
             sink = encoder.i
 
         # The step of this cycle. It is all zero after configuration, which leads to address 0.
-        layout = data.StructLayout({"source": 4, "action": 4, "when": 5, "target": 8, **dict.fromkeys(Step.FLAGS, 1)})
+        layout = data.StructLayout(
+            {"source": 4, "action": 4, "when": 5, "target": 8, **dict.fromkeys(Step.FLAGS, 1)}
+        )
         program = [layout.const(word) for word in assemble()]
         s.step = Signal(layout)
-        holds = Signal()        # the condition
-        s.go = Signal()         # the step ends with this cycle
-        (self._in_logic if self._pipelined else self._in_block)(m, layout, program, s.step, holds, s.go)
+        holds = Signal()  # the condition
+        s.go = Signal()  # the step ends with this cycle
+        (self._in_logic if self._pipelined else self._in_block)(
+            m, layout, program, s.step, holds, s.go
+        )
 
         s.byte = Signal(8)
         s.operation = Signal(Operation, reset_less=True)
-        s.unknown = Signal(reset_less=True)            # there is no such operation
+        s.unknown = Signal(reset_less=True)  # there is no such operation
         s.nonce, s.count = Signal(8), Signal(8, name="count")
-        s.foreign = Signal(reset_less=True)            # the request is of another session; identify: it begins one
+        s.foreign = Signal(
+            reset_less=True
+        )  # the request is of another session; identify: it begins one
         s.sequence = Signal(8, reset_less=True)
         s.expected = Signal(8)
         s.stopped = Signal()
@@ -137,13 +160,19 @@ class LinkBridge(wiring.Component):
         # A lane without data is passed over at once.
         m.submodules.runs = s.runs = RunWalker()
         take, emit = Signal(), Signal()
-        ready = Signal()        # nothing is to be waited for
-        sums = Signal()         # the byte goes through the CRC, which takes two cycles,
-        final = Signal()        # and this is not the first of them
+        ready = Signal()  # nothing is to be waited for
+        sums = Signal()  # the byte goes through the CRC, which takes two cycles,
+        final = Signal()  # and this is not the first of them
         m.d.comb += [
             take.eq(s.step.take & s.runs.active),
             emit.eq(s.step.emit & s.runs.active),
-            ready.eq(~((take & ~source.valid) | (emit & ~sink.ready) | (s.step.bus & ~(bus.ack | bus.err)))),
+            ready.eq(
+                ~(
+                    (take & ~source.valid)
+                    | (emit & ~sink.ready)
+                    | (s.step.bus & ~(bus.ack | bus.err))
+                )
+            ),
             sums.eq(s.step.crc & s.runs.active & ~source.p.end),
             final.eq(crc.last | ~sums),
             s.go.eq(ready & final),
@@ -199,7 +228,8 @@ class LinkBridge(wiring.Component):
         return m
 
     def _choose_byte(self, m, s, crc, source):
-        """Byte that the step handles, from the source that it names. Registers of several bytes give their lowest."""
+        """Byte that the step handles, from the source that it names. Registers of several bytes
+        give their lowest."""
         info = Const(self._info_address, 32)
         sources = {
             Source.FRAME: source.p.data,
@@ -261,7 +291,7 @@ class LinkBridge(wiring.Component):
             When.NEVER: Const(0),
             When.MORE: ~source.p.end,
             When.GOOD: residue & ~source.p.bad & ~runs.left[-1],
-            When.ANSWER: source.p.data[7],      # of a step that takes its byte from the frame
+            When.ANSWER: source.p.data[7],  # of a step that takes its byte from the frame
             When.BLANK: s.blank,
             When.WRITES: s.writes,
             When.SUMS: s.sums,

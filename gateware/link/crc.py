@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """CRC-32 of zlib, Ethernet and PNG, four bits a cycle."""
+
 from functools import reduce
 from operator import xor
 
@@ -40,20 +41,23 @@ class CRC32(wiring.Component):
     state : Out(32)
         Not reset: ``init`` is due before the first use.
     """
+
     def __init__(self):
-        super().__init__({
-            "init": In(1),
-            "step": In(1),
-            "shift": In(1),
-            "data": In(8),
-            "last": Out(1),
-            "state": Out(32),
-        })
+        super().__init__(
+            {
+                "init": In(1),
+                "step": In(1),
+                "shift": In(1),
+                "data": In(8),
+                "last": Out(1),
+                "state": Out(32),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        # Four steps of the bit-serial register, as a sum over GF(2): bit i of what follows is bit i + 4 and those
-        # bits of (data ^ low bits) whose table entry has bit i.
+        # Four steps of the bit-serial register, as a sum over GF(2): bit i of what follows is bit i
+        # + 4 and those bits of (data ^ low bits) whose table entry has bit i.
         state = Signal(32, reset_less=True)
         half = self.data.word_select(self.last, 4)
         index = Signal(4)
@@ -63,7 +67,9 @@ class CRC32(wiring.Component):
         ]
         following = []
         for i in range(32):
-            terms = [index[j] for j in range(4) if _table(1 << j) >> i & 1] + ([state[i + 4]] if i < 28 else [])
+            terms = [index[j] for j in range(4) if _table(1 << j) >> i & 1] + (
+                [state[i + 4]] if i < 28 else []
+            )
             following.append(reduce(xor, terms, Const(0, 1)))
         with m.If(self.step):
             m.d.sync += [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Frames: COBS-encoded contents, ended by a zero byte (docs/how/link.md, "Frames")."""
+
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -26,16 +27,18 @@ def _delay(m, value, cycles):
 class FrameReceiver(wiring.Component):
     """Buffers received bytes and gives out the contents of the oldest frame, as often as wanted.
 
-    Bytes go to a ring buffer as they are, zeros included. A cursor goes through the oldest frame and decodes it;
-    the frame stays in the buffer until it is released. A frame that fills the whole buffer is thrown away in
-    parts while it is received, and its end is marked ``bad``.
+    Bytes go to a ring buffer as they are, zeros included. A cursor goes through the oldest frame
+    and decodes it; the frame stays in the buffer until it is released. A frame that fills the whole
+    buffer is thrown away in parts while it is received, and its end is marked ``bad``.
 
     Parameters
     ----------
     depth : int
-        Bytes of the buffer, a power of two of at least 512. A frame may have ``depth - 1`` bytes, encoded, its zero included.
+        Bytes of the buffer, a power of two of at least 512. A frame may have ``depth - 1`` bytes,
+        encoded, its zero included.
     latency : int
-        Of the buffer (:class:`~quintet.gateware.primitives.bram.BlockRAM`): 1, or 2 for a fast clock.
+        Of the buffer (:class:`~quintet.gateware.primitives.bram.BlockRAM`): 1, or 2 for a fast
+        clock.
     family : "ecp5", "ice40" or None
 
     Members
@@ -43,33 +46,38 @@ class FrameReceiver(wiring.Component):
     i : In(stream.Signature(8))
         Received bytes. Not ready while the buffer is full.
     o : Out(stream)
-        ``data``: a byte of the contents; or ``end`` 1: the frame is over, with ``bad`` 1 if its encoding was broken or it was too
-        long. Behind the end the stream stands still until ``rewind`` or ``release``.
+        ``data``: a byte of the contents; or ``end`` 1: the frame is over, with ``bad`` 1 if its
+        encoding was broken or it was too long. Behind the end the stream stands still until
+        ``rewind`` or ``release``.
     rewind : In(1)
-        With the transfer of the end: go back to the first byte of this frame. Not to be used on a bad frame.
+        With the transfer of the end: go back to the first byte of this frame. Not to be used on a
+        bad frame.
     release : In(1)
         With the transfer of the end: give up this frame, go on with the next.
 
     Throughput: a byte in every two cycles, three with ``latency`` 2.
     """
+
     def __init__(self, *, depth=1024, latency=1, family=None):
         _check_depth("depth", depth)
         self._depth = depth
         self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
-        super().__init__({
-            "i": In(stream.Signature(8)),
-            "o": Out(stream.Signature(data.StructLayout({"data": 8, "end": 1, "bad": 1}))),
-            "rewind": In(1),
-            "release": In(1),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(8)),
+                "o": Out(stream.Signature(data.StructLayout({"data": 8, "end": 1, "bad": 1}))),
+                "rewind": In(1),
+                "release": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.buffer = buffer = self._buffer
 
         write = Signal(range(self._depth))
-        base = Signal(range(self._depth))      # first byte of the frame
-        cursor = Signal(range(self._depth))    # next byte to be decoded
+        base = Signal(range(self._depth))  # first byte of the frame
+        cursor = Signal(range(self._depth))  # next byte to be decoded
         behind = Signal(range(self._depth))
         m.d.comb += [
             behind.eq(write + 1),
@@ -81,8 +89,8 @@ class FrameReceiver(wiring.Component):
         with m.If(buffer.write_en):
             m.d.sync += write.eq(behind)
 
-        # A byte is fetched, and decoded when it has come out of the buffer. What is fetched in the cycle it is written is
-        # not used.
+        # A byte is fetched, and decoded when it has come out of the buffer. What is fetched in the
+        # cycle it is written is not used.
         fetched = Signal()
         empty = cursor == write
         asked = _delay(m, ~empty & ~fetched, buffer.latency - 1)
@@ -96,9 +104,9 @@ class FrameReceiver(wiring.Component):
                 cursor.eq(cursor + 1),
             ]
 
-        left = Signal(8)      # bytes to the next length, that one included; 0 in front of a frame
-        zero = Signal()       # a zero lies between this block and the next
-        spoilt = Signal()     # a part of this frame was thrown away
+        left = Signal(8)  # bytes to the next length, that one included; 0 in front of a frame
+        zero = Signal()  # a zero lies between this block and the next
+        spoilt = Signal()  # a part of this frame was thrown away
         byte = buffer.read_data
         end = byte == 0
         is_length = left[1:] == 0
@@ -137,13 +145,14 @@ class FrameReceiver(wiring.Component):
 class FrameTransmitter(wiring.Component):
     """Encodes frames into a buffer and sends them.
 
-    In front of each block a byte is left out; when the block ends, its length is written there. What lies before
-    the hole is complete and on its way.
+    In front of each block a byte is left out; when the block ends, its length is written there.
+    What lies before the hole is complete and on its way.
 
     Parameters
     ----------
     depth : int
-        Bytes of the buffer, a power of two of at least 512 (a block, which may have 255 bytes, must never fill it).
+        Bytes of the buffer, a power of two of at least 512 (a block, which may have 255 bytes, must
+        never fill it).
     latency, family
         As of :class:`FrameReceiver`.
 
@@ -154,17 +163,21 @@ class FrameTransmitter(wiring.Component):
     o : Out(stream.Signature(8))
         Bytes to be sent.
 
-    Throughput: a byte a cycle into the buffer, one in every two cycles out of it, three with ``latency`` 2.
-    Latency: bytes leave when their block is complete: at a zero, after 254 others, or at the end.
+    Throughput: a byte a cycle into the buffer, one in every two cycles out of it, three with
+    ``latency`` 2. Latency: bytes leave when their block is complete: at a zero, after 254 others,
+    or at the end.
     """
+
     def __init__(self, *, depth=512, latency=1, family=None):
         _check_depth("depth", depth)
         self._depth = depth
         self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
-        super().__init__({
-            "i": In(stream.Signature(data.StructLayout({"data": 8, "end": 1}))),
-            "o": Out(stream.Signature(8)),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(data.StructLayout({"data": 8, "end": 1}))),
+                "o": Out(stream.Signature(8)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -172,10 +185,12 @@ class FrameTransmitter(wiring.Component):
 
         hole = Signal(range(self._depth))
         write = Signal(range(self._depth), init=1)
-        behind = Signal(range(self._depth), init=2)   # write + 1: room for a byte decides what the bridge does in this cycle
+        behind = Signal(
+            range(self._depth), init=2
+        )  # write + 1: room for a byte decides what the bridge does in this cycle
         read = Signal(range(self._depth))
-        length = Signal(8, init=1)    # of this block, as it will stand in the hole
-        ending = Signal()             # the last block is closed; the frame's zero is next
+        length = Signal(8, init=1)  # of this block, as it will stand in the hole
+        ending = Signal()  # the last block is closed; the frame's zero is next
 
         full = behind == read
         step = Signal()
@@ -202,7 +217,8 @@ class FrameTransmitter(wiring.Component):
                     length.eq(1),
                 ]
 
-        # Nothing before the hole is written any more: what is sent is never read in the cycle of its write.
+        # Nothing before the hole is written any more: what is sent is never read in the cycle of
+        # its write.
         m.d.comb += [
             buffer.read_addr.eq(read),
             self.o.payload.eq(buffer.read_data),

@@ -1,9 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Numbers of the link protocol (docs/how/link.md), for gateware and host alike. Pure Python."""
+
 import enum
 
-__all__ = ["ANSWER", "FIRST_STRIDED", "INFO_ADDRESS", "INFO_BYTES", "MAX_DATA", "MAX_RUN", "OVERHEAD", "VERSION", "Operation", "Status",
-           "step_of", "stride_of"]
+__all__ = [
+    "ANSWER",
+    "FIRST_STRIDED",
+    "INFO_ADDRESS",
+    "INFO_BYTES",
+    "MAX_DATA",
+    "MAX_RUN",
+    "OVERHEAD",
+    "VERSION",
+    "Operation",
+    "Status",
+    "step_of",
+    "stride_of",
+]
 
 #: Version of the protocol, for word 1 of the info header, and the first one with strided requests.
 VERSION = 2
@@ -64,8 +77,9 @@ class Status(enum.IntEnum):
 
 
 def step_of(run, stride):
-    """What a frame says of the distance ``stride`` of runs of ``run`` bytes: what is left of it behind the words of a run that does not
-    begin at a word's first byte; ``None`` if a frame cannot say it."""
+    """What a frame says of the distance ``stride`` of runs of ``run`` bytes: what is left of it
+    behind the words of a run that does not begin at a word's first byte; ``None`` if a frame cannot
+    say it."""
     step = stride - (run + 3 & ~3) - 4
     return step if -0x8000 <= step < 0x8000 else None
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the bytes of a request lie: addresses, lanes of words and counts, over one run of bytes or over many."""
+"""Where the bytes of a request lie: addresses, lanes of words and counts, over one run of bytes or
+over many."""
+
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -12,12 +14,14 @@ __all__ = ["RunWalker"]
 class RunWalker(wiring.Component):
     """Goes over the bytes of a request, four lanes a word, one lane a step.
 
-    A run begins at the address. When its bytes are over while others are to go, the address moves on to the next run: the engine's
-    program has it pass words (``data`` and ``advance``) until it lies behind as many as a run takes that does not begin at a word's
-    first byte, and then the step is added (``data`` and ``stride``). Of the address the low two bits stay the run's first lane
+    A run begins at the address. When its bytes are over while others are to go, the address moves
+    on to the next run: the engine's program has it pass words (``data`` and ``advance``) until it
+    lies behind as many as a run takes that does not begin at a word's first byte, and then the step
+    is added (``data`` and ``stride``). Of the address the low two bits stay the run's first lane
     meanwhile, so that ``spare`` is known from the lanes of the last word.
 
-    Strobes (``receive`` to ``land``) take effect in their cycle; the others only in one in which ``go`` is high too.
+    Strobes (``receive`` to ``land``) take effect in their cycle; the others only in one in which
+    ``go`` is high too.
 
     Members
     -------
@@ -25,7 +29,8 @@ class RunWalker(wiring.Component):
     go : In(1)
         The engine's step ends.
     receive, begin : In(1)
-        Of the first pass over a frame: one more byte; none so far, where those around data count less than nothing.
+        Of the first pass over a frame: one more byte; none so far, where those around data count
+        less than nothing.
     size : In(1)
         The byte goes to the top of the length.
     land : In(1)
@@ -33,8 +38,9 @@ class RunWalker(wiring.Component):
     place : In(1)
         The byte goes to the top of the address.
     stride : In(1)
-        Without ``data`` the byte goes to the top of step and run, and is none of the data: step (16 bits, signed) in front of
-        run (8 bits, 0: 256). With ``data`` the step is added to the address.
+        Without ``data`` the byte goes to the top of step and run, and is none of the data: step (16
+        bits, signed) in front of run (8 bits, 0: 256). With ``data`` the step is added to the
+        address.
     data : In(1)
         One lane of a word; four such steps make a word, in which the address goes round once.
     advance : In(1)
@@ -57,18 +63,39 @@ class RunWalker(wiring.Component):
     select : Out(4)
         Lanes of the last word with a byte.
     """
+
     def __init__(self):
-        super().__init__({
-            "byte": In(8), "go": In(1),
-            **dict.fromkeys(("receive", "begin", "size", "land", "place", "stride", "data", "advance", "many"), In(1)),
-            **dict.fromkeys(("active", "inside", "over", "empty", "one", "two", "spare"), Out(1)),
-            "left": Out(16), "address": Out(32), "select": Out(4),
-        })
+        super().__init__(
+            {
+                "byte": In(8),
+                "go": In(1),
+                **dict.fromkeys(
+                    (
+                        "receive",
+                        "begin",
+                        "size",
+                        "land",
+                        "place",
+                        "stride",
+                        "data",
+                        "advance",
+                        "many",
+                    ),
+                    In(1),
+                ),
+                **dict.fromkeys(
+                    ("active", "inside", "over", "empty", "one", "two", "spare"), Out(1)
+                ),
+                "left": Out(16),
+                "address": Out(32),
+                "select": Out(4),
+            }
+        )
         # Proofs look at these.
         self.run = Signal(8, reset_less=True)
         self.step = Signal(16, reset_less=True)
-        self.place_in_run = Signal(8, reset_less=True)      # of the next byte, from 1
-        self.skip = Signal(2, reset_less=True)              # lanes before the data
+        self.place_in_run = Signal(8, reset_less=True)  # of the next byte, from 1
+        self.skip = Signal(2, reset_less=True)  # lanes before the data
         self.lane = Signal(2)
         self.carry = Signal()
 
@@ -78,7 +105,14 @@ class RunWalker(wiring.Component):
         over = Signal(reset_less=True)
         address = Signal(32, reset_less=True)
         select = Signal(4, reset_less=True)
-        run, step, place, skip, lane, carry = self.run, self.step, self.place_in_run, self.skip, self.lane, self.carry
+        run, step, place, skip, lane, carry = (
+            self.run,
+            self.step,
+            self.place_in_run,
+            self.skip,
+            self.lane,
+            self.carry,
+        )
 
         short = left[2:] == 0
         m.d.comb += [
@@ -106,8 +140,13 @@ class RunWalker(wiring.Component):
         # The address goes round a byte a lane, its carry with it.
         ahead, addend = Signal(9), Signal(8)
         m.d.comb += [
-            addend.eq(Mux(self.stride, Mux(lane[1], step[-1].replicate(8), step[:8]),
-                          Cat(Const(0, 2), self.advance & (lane == 0)))),
+            addend.eq(
+                Mux(
+                    self.stride,
+                    Mux(lane[1], step[-1].replicate(8), step[:8]),
+                    Cat(Const(0, 2), self.advance & (lane == 0)),
+                )
+            ),
             ahead.eq((Cat(Const(1, 1), address[:8]) + Cat(carry, addend)) >> 1),
         ]
         with m.If(self.stride & self.go & ~lane[1]):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """UART: 8 data bits, no parity, 1 stop bit, at any rate that the clock carries."""
+
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
@@ -14,8 +15,8 @@ TOLERANCE = 0.002
 def divider(clock_hz, baud):
     """Phase increment and accumulator width of a rate.
 
-    An accumulator of ``width`` bits that grows by ``increment`` each cycle overflows once a bit. The width is the smallest
-    with which the rate is right within 0.2 %.
+    An accumulator of ``width`` bits that grows by ``increment`` each cycle overflows once a bit.
+    The width is the smallest with which the rate is right within 0.2 %.
 
     Returns
     -------
@@ -35,11 +36,13 @@ def divider(clock_hz, baud):
         if not 0 < value < float("inf"):
             raise ValueError(f"{name} must be positive, not {value!r}")
     if baud * 4 > clock_hz:
-        raise ValueError(f"baud must be at most a quarter of clock_hz ({clock_hz / 4:g}), not {baud!r}")
+        raise ValueError(
+            f"baud must be at most a quarter of clock_hz ({clock_hz / 4:g}), not {baud!r}"
+        )
     width = 3
     while True:
-        increment = round(baud / clock_hz * 2 ** width)
-        if increment and abs(increment * clock_hz / 2 ** width / baud - 1) <= TOLERANCE:
+        increment = round(baud / clock_hz * 2**width)
+        if increment and abs(increment * clock_hz / 2**width / baud - 1) <= TOLERANCE:
             return increment, width
         width += 1
 
@@ -47,9 +50,9 @@ def divider(clock_hz, baud):
 class UARTReceiver(wiring.Component):
     """Receives bytes.
 
-    The line is synchronised by two flip-flops. A falling edge starts a byte; every bit is sampled in its middle, the
-    start bit too, which must still be low (a shorter pulse is noise). After the middle of the stop bit the next edge is
-    awaited, so a sender may be some percent fast.
+    The line is synchronised by two flip-flops. A falling edge starts a byte; every bit is sampled
+    in its middle, the start bit too, which must still be low (a shorter pulse is noise). After the
+    middle of the stop bit the next edge is awaited, so a sender may be some percent fast.
 
     Parameters
     ----------
@@ -65,7 +68,8 @@ class UARTReceiver(wiring.Component):
     o : Out(stream.Signature(8))
         Received bytes. A byte that waits is kept; bytes that arrive meanwhile are lost.
     framing : Out(1)
-        For a cycle: a byte was dropped since its stop bit was low. The next byte is awaited once the line is high.
+        For a cycle: a byte was dropped since its stop bit was low. The next byte is awaited once
+        the line is high.
     overrun : Out(1)
         For a cycle: a byte was dropped since the one before it still waits.
 
@@ -73,14 +77,17 @@ class UARTReceiver(wiring.Component):
 
     Raises: see :func:`divider`.
     """
+
     def __init__(self, *, clock_hz, baud):
         self._increment, self._width = divider(clock_hz, baud)
-        super().__init__({
-            "line": In(1, init=1),
-            "o": Out(stream.Signature(8)),
-            "framing": Out(1),
-            "overrun": Out(1),
-        })
+        super().__init__(
+            {
+                "line": In(1, init=1),
+                "o": Out(stream.Signature(8)),
+                "framing": Out(1),
+                "overrun": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -154,12 +161,15 @@ class UARTTransmitter(wiring.Component):
 
     Raises: see :func:`divider`.
     """
+
     def __init__(self, *, clock_hz, baud):
         self._increment, self._width = divider(clock_hz, baud)
-        super().__init__({
-            "i": In(stream.Signature(8)),
-            "line": Out(1, init=1),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(8)),
+                "line": Out(1, init=1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -168,7 +178,8 @@ class UARTTransmitter(wiring.Component):
         tick = following[-1]
         m.d.comb += following.eq(phase + self._increment)
 
-        # What is still to be sent, above it a marker and zeros: 1 is an idle line, 2 and 3 the last bit of a byte.
+        # What is still to be sent, above it a marker and zeros: 1 is an idle line, 2 and 3 the last
+        # bit of a byte.
         shift = Signal(11, init=1)
         idle = shift[1:] == 0
         last = shift[2:] == 0
@@ -178,7 +189,8 @@ class UARTTransmitter(wiring.Component):
         ]
         with m.If(self.i.ready & self.i.valid):
             m.d.sync += shift.eq(Cat(Const(0, 1), self.i.payload, Const(0b11, 2)))
-            # From idle a bit begins here; at the end of a byte the phase goes on, so that no fraction is lost.
+            # From idle a bit begins here; at the end of a byte the phase goes on, so that no
+            # fraction is lost.
             m.d.sync += phase.eq(following)
             with m.If(idle):
                 m.d.sync += phase.eq(0)

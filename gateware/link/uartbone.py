@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LiteX's UARTBone: bus cycles over a serial line for its tools, without checksums, sequence numbers or errors (docs/how/link.md)."""
+"""LiteX's UARTBone: bus cycles over a serial line for its tools, without checksums, sequence
+numbers or errors (docs/how/link.md)."""
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -10,7 +12,9 @@ __all__ = ["Command", "UARTBone"]
 
 
 class Command(enum.Enum, shape=8):
-    """First byte of a request; then come the number of words (0: 256), the word address, big-endian, and a write's words."""
+    """First byte of a request; then come the number of words (0: 256), the word address,
+    big-endian, and a write's words."""
+
     WRITE_INCREMENT = 1
     READ_INCREMENT = 2
     WRITE_FIXED = 3
@@ -20,8 +24,9 @@ class Command(enum.Enum, shape=8):
 class UARTBone(wiring.Component):
     """Executes UARTBone's requests. Words are 32 bits, big-endian on the line.
 
-    A request that stays incomplete for 100 ms is forgotten. An unknown command is dropped with its length and address. A bus cycle
-    that ends with ``err`` counts as done, and reads all ones: the protocol has no word for it.
+    A request that stays incomplete for 100 ms is forgotten. An unknown command is dropped with its
+    length and address. A bus cycle that ends with ``err`` counts as done, and reads all ones: the
+    protocol has no word for it.
 
     Parameters
     ----------
@@ -33,29 +38,43 @@ class UARTBone(wiring.Component):
     rx : In, tx : Out, streams of bytes
     bus : Out, Wishbone master of 30 word-address bits, with ``err``; one classic cycle a word
     """
+
     def __init__(self, *, clock_hz):
         if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or clock_hz < 10:
             raise ValueError(f"Main clock must be an integer of Hz from 10, not {clock_hz!r}")
         self._patience = clock_hz // 10
-        super().__init__({
-            "rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8)),
-            "bus": Out(wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"})),
-        })
+        super().__init__(
+            {
+                "rx": In(stream.Signature(8)),
+                "tx": Out(stream.Signature(8)),
+                "bus": Out(
+                    wishbone.Signature(
+                        addr_width=30, data_width=32, granularity=8, features={"err"}
+                    )
+                ),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         rx, tx, bus = self.rx, self.tx, self.bus
-        command, left = Signal(8), Signal(8)            # words to come after this one, modulo 256
+        command, left = Signal(8), Signal(8)  # words to come after this one, modulo 256
         address, word = Signal(32), Signal(32)
         byte = Signal(2)
         writes = (command == Command.WRITE_INCREMENT) | (command == Command.WRITE_FIXED)
         reads = (command == Command.READ_INCREMENT) | (command == Command.READ_FIXED)
         grows = (command == Command.WRITE_INCREMENT) | (command == Command.READ_INCREMENT)
         ended = bus.ack | bus.err
-        begun = Signal()                # the host owes bytes of a request
+        begun = Signal()  # the host owes bytes of a request
         waited = Signal(range(self._patience))
         forget = waited == self._patience - 1
-        m.d.comb += [bus.adr.eq(address), bus.dat_w.eq(word), bus.sel.eq(0b1111), bus.stb.eq(bus.cyc), tx.payload.eq(word[24:])]
+        m.d.comb += [
+            bus.adr.eq(address),
+            bus.dat_w.eq(word),
+            bus.sel.eq(0b1111),
+            bus.stb.eq(bus.cyc),
+            tx.payload.eq(word[24:]),
+        ]
         m.d.sync += waited.eq(Mux(begun & ~rx.valid & ~forget, waited + 1, 0))
 
         with m.FSM():

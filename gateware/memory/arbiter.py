@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory arbiter: one memory, several ports (docs/how/contracts.md, section 2)."""
+
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
@@ -15,10 +16,11 @@ __all__ = ["MemoryArbiter"]
 class MemoryArbiter(wiring.Component):
     """Shares one memory port between several, round robin by request.
 
-    A request is taken from the port whose turn it is, as soon as the memory has taken the one before; the choice is
-    registered, so that a request reaches the memory one cycle after it was taken. Answers are routed in the order of
-    the requests, without latency where the port has no buffer. Write data are taken from the ports in the order of the
-    granted write requests: a port may offer its data before its turn, it then waits.
+    A request is taken from the port whose turn it is, as soon as the memory has taken the one
+    before; the choice is registered, so that a request reaches the memory one cycle after it was
+    taken. Answers are routed in the order of the requests, without latency where the port has no
+    buffer. Write data are taken from the ports in the order of the granted write requests: a port
+    may offer its data before its turn, it then waits.
 
     Neither side loses throughput: one request a cycle, one beat a cycle in both directions.
 
@@ -31,10 +33,11 @@ class MemoryArbiter(wiring.Component):
     outstanding : int
         Largest number of requests under way, 1 to 64.
     buffers : int or sequence of int
-        Beats of answers that the arbiter holds for each port. 0: none, for a port that takes its answers as they come;
-        if it does not, it stalls the others. Otherwise at least 4: a request is only taken when all its answers fit, so
-        that a slow port delays none but itself. A burst longer than its port's whole buffer is taken when the buffer is
-        empty, and may then stall others.
+        Beats of answers that the arbiter holds for each port. 0: none, for a port that takes its
+        answers as they come; if it does not, it stalls the others. Otherwise at least 4: a request
+        is only taken when all its answers fit, so that a slow port delays none but itself. A burst
+        longer than its port's whole buffer is taken when the buffer is empty, and may then stall
+        others.
 
     Members
     -------
@@ -46,37 +49,58 @@ class MemoryArbiter(wiring.Component):
     ValueError
         For an argument out of range.
     """
+
     def __init__(self, *, beat_bytes, ports, outstanding=4, buffers=0):
         if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= 16:
             raise ValueError(f"Number of ports must be an integer from 1 to 16, not {ports!r}")
-        if not isinstance(outstanding, int) or isinstance(outstanding, bool) or not 1 <= outstanding <= 64:
-            raise ValueError(f"Number of outstanding requests must be an integer from 1 to 64, not {outstanding!r}")
+        if (
+            not isinstance(outstanding, int)
+            or isinstance(outstanding, bool)
+            or not 1 <= outstanding <= 64
+        ):
+            raise ValueError(
+                f"Number of outstanding requests must be an integer from 1 to 64, not "
+                f"{outstanding!r}"
+            )
         if isinstance(buffers, int) and not isinstance(buffers, bool):
             buffers = (buffers,) * ports
         try:
             buffers = tuple(buffers)
         except TypeError:
-            raise ValueError(f"Buffers must be an integer or one integer per port, not {buffers!r}") from None
+            raise ValueError(
+                f"Buffers must be an integer or one integer per port, not {buffers!r}"
+            ) from None
         if len(buffers) != ports:
-            raise ValueError(f"Buffers must name one depth for each of the {ports} ports, not {len(buffers)}")
+            raise ValueError(
+                f"Buffers must name one depth for each of the {ports} ports, not {len(buffers)}"
+            )
         for depth in buffers:
-            if not isinstance(depth, int) or isinstance(depth, bool) or not (depth == 0 or 4 <= depth <= 4096):
-                raise ValueError(f"Depth of a buffer must be 0 or an integer from 4 to 4096, not {depth!r}")
+            if (
+                not isinstance(depth, int)
+                or isinstance(depth, bool)
+                or not (depth == 0 or 4 <= depth <= 4096)
+            ):
+                raise ValueError(
+                    f"Depth of a buffer must be 0 or an integer from 4 to 4096, not {depth!r}"
+                )
         self.ports = ports
         self.outstanding = outstanding
         self.buffers = buffers
-        super().__init__({
-            "port": In(MemoryPort(beat_bytes)).array(ports),
-            "memory": Out(MemoryPort(beat_bytes)),
-        })
+        super().__init__(
+            {
+                "port": In(MemoryPort(beat_bytes)).array(ports),
+                "memory": Out(MemoryPort(beat_bytes)),
+            }
+        )
         # State that the proofs look at (tests/gateware/memory/test_memory_proofs.py).
         owner_bits = bits_for(ports - 1)
         self._turn = Signal(owner_bits)
         # Outstanding answers: one entry a request, in order.
-        self._order = ShiftQueue(shape=data.StructLayout({"owner": unsigned(owner_bits), "write": 1}),
-                                 depth=outstanding)
-        # Granted writes whose data are to come. Two at most: the memory sees the second while it takes the data of the
-        # first.
+        self._order = ShiftQueue(
+            shape=data.StructLayout({"owner": unsigned(owner_bits), "write": 1}), depth=outstanding
+        )
+        # Granted writes whose data are to come. Two at most: the memory sees the second while it
+        # takes the data of the first.
         writing = data.StructLayout({"owner": unsigned(owner_bits), "left": unsigned(8)})
         self._now, self._after = Signal(writing), Signal(writing)
         self._now_valid, self._after_valid = Signal(), Signal()
@@ -89,7 +113,9 @@ class MemoryArbiter(wiring.Component):
         # Whose turn it is.
         rooms = [self._room(m, i) for i in range(self.ports)]
         asks = Signal(self.ports)
-        m.d.comb += asks.eq(Cat(port.req.valid & room for port, room in zip(self.port, rooms, strict=True)))
+        m.d.comb += asks.eq(
+            Cat(port.req.valid & room for port, room in zip(self.port, rooms, strict=True))
+        )
         turn, choice = self._turn, Signal.like(self._turn)
         with m.Switch(turn):
             for last in range(self.ports):
@@ -106,13 +132,21 @@ class MemoryArbiter(wiring.Component):
 
         writes_ready = Signal()
         grant = Signal()
-        m.d.comb += grant.eq(asks.any() & order.i.ready & (writes_ready | ~chosen.write)
-                             & (memory.req.ready | ~memory.req.valid))
+        m.d.comb += grant.eq(
+            asks.any()
+            & order.i.ready
+            & (writes_ready | ~chosen.write)
+            & (memory.req.ready | ~memory.req.valid)
+        )
         with m.If(grant):
             m.d.sync += [memory.req.payload.eq(chosen), memory.req.valid.eq(1), turn.eq(choice)]
         with m.Elif(memory.req.ready):
             m.d.sync += memory.req.valid.eq(0)
-        m.d.comb += [order.i.valid.eq(grant), order.i.payload.owner.eq(choice), order.i.payload.write.eq(chosen.write)]
+        m.d.comb += [
+            order.i.valid.eq(grant),
+            order.i.payload.owner.eq(choice),
+            order.i.payload.write.eq(chosen.write),
+        ]
         for i, port in enumerate(self.port):
             m.d.comb += port.req.ready.eq(grant & (choice == i))
 
@@ -129,13 +163,21 @@ class MemoryArbiter(wiring.Component):
 
     def _route_writes(self, m, grant, choice, chosen, writes_ready):
         memory = self.memory
-        now, after, now_valid, after_valid = self._now, self._after, self._now_valid, self._after_valid
+        now, after, now_valid, after_valid = (
+            self._now,
+            self._after,
+            self._now_valid,
+            self._after_valid,
+        )
         m.d.comb += writes_ready.eq(~after_valid)
         with m.Switch(now.owner):
             for i, port in enumerate(self.port):
                 with m.Case(i):
-                    m.d.comb += [memory.w.payload.eq(port.w.payload), memory.w.valid.eq(port.w.valid & now_valid),
-                                 port.w.ready.eq(memory.w.ready & now_valid)]
+                    m.d.comb += [
+                        memory.w.payload.eq(port.w.payload),
+                        memory.w.valid.eq(port.w.valid & now_valid),
+                        port.w.ready.eq(memory.w.ready & now_valid),
+                    ]
         beat = Signal()
         ends = Signal()
         m.d.comb += [beat.eq(memory.w.valid & memory.w.ready), ends.eq(beat & (now.left == 0))]
@@ -155,18 +197,29 @@ class MemoryArbiter(wiring.Component):
         memory = self.memory
         head = order.o
         reads, writes = Signal(), Signal()
-        m.d.comb += [reads.eq(head.valid & ~head.payload.write), writes.eq(head.valid & head.payload.write)]
-        m.d.comb += head.ready.eq((memory.r.valid & memory.r.ready & memory.r.payload.last)
-                                  | (memory.ack.valid & memory.ack.ready))
+        m.d.comb += [
+            reads.eq(head.valid & ~head.payload.write),
+            writes.eq(head.valid & head.payload.write),
+        ]
+        m.d.comb += head.ready.eq(
+            (memory.r.valid & memory.r.ready & memory.r.payload.last)
+            | (memory.ack.valid & memory.ack.ready)
+        )
         for i, port in enumerate(self.port):
             mine = Signal(name=f"mine_{i}")
             m.d.comb += mine.eq(head.payload.owner == i)
             if not self.buffers[i]:
-                m.d.comb += [port.r.payload.eq(memory.r.payload), port.ack.payload.eq(memory.ack.payload),
-                             port.r.valid.eq(memory.r.valid & reads & mine),
-                             port.ack.valid.eq(memory.ack.valid & writes & mine)]
+                m.d.comb += [
+                    port.r.payload.eq(memory.r.payload),
+                    port.ack.payload.eq(memory.ack.payload),
+                    port.r.valid.eq(memory.r.valid & reads & mine),
+                    port.ack.valid.eq(memory.ack.valid & writes & mine),
+                ]
                 with m.If(mine):
-                    m.d.comb += [memory.r.ready.eq(port.r.ready & reads), memory.ack.ready.eq(port.ack.ready & writes)]
+                    m.d.comb += [
+                        memory.r.ready.eq(port.r.ready & reads),
+                        memory.ack.ready.eq(port.ack.ready & writes),
+                    ]
             else:
                 take = Signal(name=f"take_{i}")
                 m.d.comb += take.eq(grant & (choice == i))
@@ -184,13 +237,23 @@ class MemoryArbiter(wiring.Component):
             m.d.comb += put.r.eq(memory.r.payload)
         with m.If(mine):
             # Both are always ready but for a burst longer than the buffer.
-            m.d.comb += [memory.r.ready.eq(reads & fifo.w_rdy), memory.ack.ready.eq(writes & fifo.w_rdy)]
-        m.d.comb += [fifo.w_data.eq(put),
-                     fifo.w_en.eq(mine & ((reads & memory.r.valid) | (writes & memory.ack.valid))),
-                     port.r.payload.eq(got.r), port.r.valid.eq(fifo.r_rdy & ~got.ack),
-                     port.ack.payload.error.eq(got.r.error), port.ack.valid.eq(fifo.r_rdy & got.ack)]
+            m.d.comb += [
+                memory.r.ready.eq(reads & fifo.w_rdy),
+                memory.ack.ready.eq(writes & fifo.w_rdy),
+            ]
+        m.d.comb += [
+            fifo.w_data.eq(put),
+            fifo.w_en.eq(mine & ((reads & memory.r.valid) | (writes & memory.ack.valid))),
+            port.r.payload.eq(got.r),
+            port.r.valid.eq(fifo.r_rdy & ~got.ack),
+            port.ack.payload.error.eq(got.r.error),
+            port.ack.valid.eq(fifo.r_rdy & got.ack),
+        ]
         taken = Signal(name=f"taken_{i}")
-        m.d.comb += [taken.eq((port.r.valid & port.r.ready) | (port.ack.valid & port.ack.ready)), fifo.r_en.eq(taken)]
+        m.d.comb += [
+            taken.eq((port.r.valid & port.r.ready) | (port.ack.valid & port.ack.ready)),
+            fifo.r_en.eq(taken),
+        ]
         # Beats granted and not yet taken by the port.
         reserved = Signal(range(depth + 256 + 1), name=f"reserved_{i}")
         needs = Signal(range(257), name=f"needs_{i}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Width converter of reads: words of 32 bits from a memory port's beats."""
+
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -13,8 +14,9 @@ __all__ = ["BeatsToWords"]
 class BeatsToWords(wiring.Component):
     """Beats of bursts, in order -> the words that were asked for, in order.
 
-    A word a cycle where beats are as wide or wider, else a beat a cycle; no latency: a word is offered while its last beat is. Of
-    wide beats the first may begin with words that nobody asked for, and the last may end with such: they are left out, and cost no cycle.
+    A word a cycle where beats are as wide or wider, else a beat a cycle; no latency: a word is
+    offered while its last beat is. Of wide beats the first may begin with words that nobody asked
+    for, and the last may end with such: they are left out, and cost no cycle.
 
     Parameters
     ----------
@@ -25,19 +27,31 @@ class BeatsToWords(wiring.Component):
     Members
     -------
     start : In, forget all
-    burst : In: ``first``, the word's place in its first beat, and ``words``, how many less one, of the burst to which the beat
-        offered belongs; they hold from its first beat to its last word
+    burst : In: ``first``, the word's place in its first beat, and ``words``, how many less one,
+        of the burst to which the beat offered belongs; they hold from its first beat to its last
+        word
     beats : In(stream): ``data``, ``error``
     words : Out(stream): ``word``, ``error`` (of any of its beats), ``last`` of its burst
     """
+
     def __init__(self, *, beat_bytes, count_bits=6):
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         self._log = exact_log2(beat_bytes)
-        self._gone = Signal(count_bits)         # words of the burst that went
-        super().__init__({
-            "start": In(1), "burst": In(data.StructLayout({"first": 4, "words": count_bits})),
-            "beats": In(stream.Signature(data.StructLayout({"data": 8 * beat_bytes, "error": 1}))),
-            "words": Out(stream.Signature(data.StructLayout({"word": unsigned(32), "error": 1, "last": 1})))})
+        self._gone = Signal(count_bits)  # words of the burst that went
+        super().__init__(
+            {
+                "start": In(1),
+                "burst": In(data.StructLayout({"first": 4, "words": count_bits})),
+                "beats": In(
+                    stream.Signature(data.StructLayout({"data": 8 * beat_bytes, "error": 1}))
+                ),
+                "words": Out(
+                    stream.Signature(
+                        data.StructLayout({"word": unsigned(32), "error": 1, "last": 1})
+                    )
+                ),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -55,10 +69,18 @@ class BeatsToWords(wiring.Component):
         place, ends = Signal(2 - self._log), Signal()
         early, spoilt = Signal(32 - size, reset_less=True), Signal()
         m.d.comb += [
-            ends.eq(place.all()), words.valid.eq(beats.valid & ends), words.payload.word.eq(Cat(early, beats.payload.data)),
-            words.payload.error.eq(beats.payload.error | spoilt), beats.ready.eq(words.ready | ~ends)]
+            ends.eq(place.all()),
+            words.valid.eq(beats.valid & ends),
+            words.payload.word.eq(Cat(early, beats.payload.data)),
+            words.payload.error.eq(beats.payload.error | spoilt),
+            beats.ready.eq(words.ready | ~ends),
+        ]
         with m.If(beats.valid & beats.ready):
-            m.d.sync += [place.eq(place + 1), early.eq(Cat(early, beats.payload.data)[size:]), spoilt.eq(words.payload.error & ~ends)]
+            m.d.sync += [
+                place.eq(place + 1),
+                early.eq(Cat(early, beats.payload.data)[size:]),
+                spoilt.eq(words.payload.error & ~ends),
+            ]
         with m.If(self.start):
             m.d.sync += [place.eq(0), spoilt.eq(0)]
 
@@ -67,5 +89,8 @@ class BeatsToWords(wiring.Component):
         number = Signal(max(1, places))
         m.d.comb += [
             number.eq((self.burst.first[:places] + self._gone[:places])[:places] if places else 1),
-            words.valid.eq(beats.valid), words.payload.word.eq(beats.payload.data.word_select(number if places else 0, 32)),
-            words.payload.error.eq(beats.payload.error), beats.ready.eq(words.ready & (number.all() | words.payload.last))]
+            words.valid.eq(beats.valid),
+            words.payload.word.eq(beats.payload.data.word_select(number if places else 0, 32)),
+            words.payload.error.eq(beats.payload.error),
+            beats.ready.eq(words.ready & (number.all() | words.payload.last)),
+        ]

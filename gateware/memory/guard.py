@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory protection: nothing of a core reaches memory outside its window (docs/how/contracts.md, section 2)."""
+"""Memory protection: nothing of a core reaches memory outside its window (docs/how/contracts.md,
+section 2)."""
+
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -9,20 +11,24 @@ from .port import MAX_BEATS, MemoryPort, RequestLayout
 
 __all__ = ["WindowGuard"]
 
-#: log2 of the window's granularity in bytes (the control block's window registers are multiples of 64).
+#: log2 of the window's granularity in bytes (the control block's window registers are multiples of
+#: 64).
 WINDOW_SHIFT = 6
 
 
 class WindowGuard(wiring.Component):
-    """Passes requests that lie in a window of memory, answers all others itself with ``error``, in order.
+    """Passes requests that lie in a window of memory, answers all others itself with ``error``, in
+    order.
 
-    Requests and write data are registered: one cycle of latency each, one request and one beat a cycle. Answers pass
-    without latency. A request outside waits until all earlier ones are answered; then every beat of it is answered
-    with ``error`` (its write data are swallowed), and only then does the next one pass.
+    Requests and write data are registered: one cycle of latency each, one request and one beat a
+    cycle. Answers pass without latency. A request outside waits until all earlier ones are
+    answered; then every beat of it is answered with ``error`` (its write data are swallowed), and
+    only then does the next one pass.
 
-    With ``clear`` high nothing new is accepted and nothing is answered; what the memory was asked before is paid (write
-    beats with ``mask`` 0) and what it answers is swallowed. The side that asks may be reset at once, in any state, in
-    the cycle that ``clear`` rises; keep ``clear`` high until ``idle``.
+    With ``clear`` high nothing new is accepted and nothing is answered; what the memory was asked
+    before is paid (write beats with ``mask`` 0) and what it answers is swallowed. The side that
+    asks may be reset at once, in any state, in the cycle that ``clear`` rises; keep ``clear`` high
+    until ``idle``.
 
     Parameters
     ----------
@@ -31,13 +37,14 @@ class WindowGuard(wiring.Component):
     outstanding : int
         Largest number of requests under way, 1 to 63.
     pipelined : bool
-        The window is compared in two cycles of its own, for clocks above some 60 MHz: two cycles more for a request.
+        The window is compared in two cycles of its own, for clocks above some 60 MHz: two cycles
+        more for a request.
 
     Members
     -------
     port : In(MemoryPort), memory : Out(MemoryPort)
-    base : In(32), first byte inside; limit : In(32), first byte past the window. Multiples of 64 (the low six bits are
-        ignored); they hold still while requests are made.
+    base : In(32), first byte inside; limit : In(32), first byte past the window.
+        Multiples of 64 (the low six bits are ignored); they hold still while requests are made.
     clear : In(1)
     idle : Out(1), nothing is outstanding
 
@@ -46,26 +53,46 @@ class WindowGuard(wiring.Component):
     ValueError
         For an argument out of range.
     """
+
     def __init__(self, *, beat_bytes, outstanding=7, pipelined=False):
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
-        if not isinstance(outstanding, int) or isinstance(outstanding, bool) or not 1 <= outstanding <= 63:
-            raise ValueError(f"Number of outstanding requests must be an integer from 1 to 63, not {outstanding!r}")
+        if (
+            not isinstance(outstanding, int)
+            or isinstance(outstanding, bool)
+            or not 1 <= outstanding <= 63
+        ):
+            raise ValueError(
+                f"Number of outstanding requests must be an integer from 1 to 63, not "
+                f"{outstanding!r}"
+            )
         self.beat_bytes = beat_bytes
         self.outstanding = outstanding
         self.pipelined = bool(pipelined)
-        super().__init__({
-            "port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes)),
-            "base": In(32), "limit": In(32), "clear": In(1), "idle": Out(1),
-        })
+        super().__init__(
+            {
+                "port": In(MemoryPort(beat_bytes)),
+                "memory": Out(MemoryPort(beat_bytes)),
+                "base": In(32),
+                "limit": In(32),
+                "clear": In(1),
+                "idle": Out(1),
+            }
+        )
         # State that the proofs look at (tests/gateware/memory/test_memory_proofs.py).
         # The request that was accepted last, until the memory (or the answer of ours) has taken it.
         self._held, self._inside = Signal(), Signal()
         self._request = Signal(RequestLayout())
-        self._count = Signal(range(outstanding + 1))              # outstanding requests: the memory has yet to answer, the held included
-        self._owed = Signal(range(outstanding * MAX_BEATS + 1))   # outstanding write beats
-        self._acknowledge = Signal()                              # all beats of a refused write were swallowed
+        self._count = Signal(
+            range(outstanding + 1)
+        )  # outstanding requests: the memory has yet to answer, the held included
+        self._owed = Signal(range(outstanding * MAX_BEATS + 1))  # outstanding write beats
+        self._acknowledge = Signal()  # all beats of a refused write were swallowed
         # The stages of ``pipelined``: sum made, comparison made.
-        self._summed_valid, self._summed, self._last = Signal(), Signal(RequestLayout()), Signal(33 - WINDOW_SHIFT)
+        self._summed_valid, self._summed, self._last = (
+            Signal(),
+            Signal(RequestLayout()),
+            Signal(33 - WINDOW_SHIFT),
+        )
         self._comes, self._compared, self._fits = Signal(), Signal(RequestLayout()), Signal()
 
     def elaborate(self, platform):
@@ -77,47 +104,71 @@ class WindowGuard(wiring.Component):
         count, owed = self._count, self._owed
 
         def end(request):
-            return (request.address[shift:] + request.beats)[WINDOW_SHIFT - shift:]
+            return (request.address[shift:] + request.beats)[WINDOW_SHIFT - shift :]
 
         def inside_window(request, last):
-            return (request.address[WINDOW_SHIFT:] >= self.base[WINDOW_SHIFT:]) & (last < self.limit[WINDOW_SHIFT:])
+            return (request.address[WINDOW_SHIFT:] >= self.base[WINDOW_SHIFT:]) & (
+                last < self.limit[WINDOW_SHIFT:]
+            )
 
         last, fits, comes, ready = self._last, self._fits, self._comes, Signal()
         if self.pipelined:
-            # One cycle for the sum, one for the comparison. Nothing of it was accepted: `clear` drops it.
+            # One cycle for the sum, one for the comparison. Nothing of it was accepted: `clear`
+            # drops it.
             summed, summed_valid, compared = self._summed, self._summed_valid, self._compared
             asked, on = compared, Signal()
-            m.d.comb += [on.eq(~comes | ready), port.req.ready.eq(~self.clear & (~summed_valid | on))]
+            m.d.comb += [
+                on.eq(~comes | ready),
+                port.req.ready.eq(~self.clear & (~summed_valid | on)),
+            ]
             with m.If(on):
-                m.d.sync += [comes.eq(summed_valid), compared.eq(summed), fits.eq(inside_window(summed, last))]
+                m.d.sync += [
+                    comes.eq(summed_valid),
+                    compared.eq(summed),
+                    fits.eq(inside_window(summed, last)),
+                ]
             with m.If(port.req.ready):
-                m.d.sync += [summed_valid.eq(port.req.valid), summed.eq(port.req.payload), last.eq(end(port.req.payload))]
+                m.d.sync += [
+                    summed_valid.eq(port.req.valid),
+                    summed.eq(port.req.payload),
+                    last.eq(end(port.req.payload)),
+                ]
             with m.If(self.clear):
                 m.d.sync += [comes.eq(0), summed_valid.eq(0)]
         else:
             asked = port.req.payload
-            m.d.comb += [comes.eq(port.req.valid), port.req.ready.eq(ready), last.eq(end(asked)),
-                         fits.eq(inside_window(asked, last))]
+            m.d.comb += [
+                comes.eq(port.req.valid),
+                port.req.ready.eq(ready),
+                last.eq(end(asked)),
+                fits.eq(inside_window(asked, last)),
+            ]
         accept = Signal()
         m.d.comb += [
-            ready.eq(~self.clear & (~held | (inside & memory.req.ready)) & (count != self.outstanding)),
+            ready.eq(
+                ~self.clear & (~held | (inside & memory.req.ready)) & (count != self.outstanding)
+            ),
             accept.eq(comes & ready),
-            memory.req.valid.eq(held & inside), memory.req.payload.eq(request),
+            memory.req.valid.eq(held & inside),
+            memory.req.payload.eq(request),
         ]
         refused = Signal()  # the held request is ours to answer, and its turn has come
-        done = Signal()     # ... and this cycle ends it
+        done = Signal()  # ... and this cycle ends it
         m.d.comb += refused.eq(held & ~inside & (count == 0))
         with m.If((inside & memory.req.ready) | done | (self.clear & ~inside)):
             m.d.sync += held.eq(0)
         with m.If(accept):
             m.d.sync += [held.eq(1), inside.eq(fits), request.eq(asked)]
 
-        # Write data: one register, so that a beat offered to the memory stands even if the side that asks is reset.
+        # Write data: one register, so that a beat offered to the memory stands even if the side
+        # that asks is reset.
         swallow = Signal()  # beats of a refused write are to come
         load = Signal()
         m.d.comb += [
             load.eq((owed != 0) & (~memory.w.valid | memory.w.ready) & (self.clear | port.w.valid)),
-            port.w.ready.eq(~self.clear & (((owed != 0) & (~memory.w.valid | memory.w.ready)) | swallow)),
+            port.w.ready.eq(
+                ~self.clear & (((owed != 0) & (~memory.w.valid | memory.w.ready)) | swallow)
+            ),
         ]
         with m.If(load):
             m.d.sync += [memory.w.valid.eq(1), memory.w.payload.eq(port.w.payload)]
@@ -125,7 +176,8 @@ class WindowGuard(wiring.Component):
                 m.d.sync += memory.w.payload.mask.eq(0)
         with m.Elif(memory.w.ready):
             m.d.sync += memory.w.valid.eq(0)
-        # Whether a request is accepted is known last: it chooses between two sums rather than going through one.
+        # Whether a request is accepted is known last: it chooses between two sums rather than going
+        # through one.
         left = Signal.like(owed)
         m.d.comb += left.eq(owed - load)
         m.d.sync += owed.eq(left)

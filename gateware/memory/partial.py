@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read-modify-write of partial beats, for memories without byte masks (docs/how/contracts.md, section 2)."""
+"""Read-modify-write of partial beats, for memories without byte masks (docs/how/contracts.md,
+section 2)."""
+
 from types import SimpleNamespace
 
 from amaranth import Cat, Module, Mux, Signal
@@ -14,18 +16,20 @@ __all__ = ["PartialWrites"]
 
 
 class PartialWrites(wiring.Component):
-    """Read-modify-write stage, behind the arbiter and in front of a memory that writes whole beats only.
+    """Read-modify-write stage, behind the arbiter and in front of a memory that writes whole beats
+    only.
 
-    Reads pass, one register behind. A write is collected in pieces of ``chunk`` beats at most; a piece in which every
-    beat is whole is written as it is, otherwise the beats from the first to the last partial one are read, merged and
-    the whole piece is written. Since the stage has the memory for itself, no other port's bytes are lost in between.
-    A beat whose mask is empty counts as partial: it is written back as it was.
+    Reads pass, one register behind. A write is collected in pieces of ``chunk`` beats at most; a
+    piece in which every beat is whole is written as it is, otherwise the beats from the first to
+    the last partial one are read, merged and the whole piece is written. Since the stage has the
+    memory for itself, no other port's bytes are lost in between. A beat whose mask is empty counts
+    as partial: it is written back as it was.
 
-    Throughput of whole beats: a piece costs its beats, collected while the piece before is written; a piece with
-    partial beats also costs the way to the memory and back.
+    Throughput of whole beats: a piece costs its beats, collected while the piece before is written;
+    a piece with partial beats also costs the way to the memory and back.
 
-    An error of the read or of the write of any piece makes the acknowledgement's; a piece whose read failed is not
-    written.
+    An error of the read or of the write of any piece makes the acknowledgement's; a piece whose
+    read failed is not written.
 
     Parameters
     ----------
@@ -38,12 +42,19 @@ class PartialWrites(wiring.Component):
     -------
     port : In(MemoryPort), memory : Out(MemoryPort), whose ``mask`` is all ones
     """
+
     def __init__(self, *, beat_bytes, chunk=32):
         check_beat_bytes(beat_bytes, (2, 4, 8, 16))
-        if not isinstance(chunk, int) or isinstance(chunk, bool) or chunk not in (2, 4, 8, 16, 32, 64, 128, 256):
+        if (
+            not isinstance(chunk, int)
+            or isinstance(chunk, bool)
+            or chunk not in (2, 4, 8, 16, 32, 64, 128, 256)
+        ):
             raise ValueError(f"Chunk must be a power of two from 2 to 256 beats, not {chunk!r}")
         self.beat_bytes, self.chunk = beat_bytes, chunk
-        super().__init__({"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))})
+        super().__init__(
+            {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))}
+        )
 
     def elaborate(self, platform):
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
@@ -56,12 +67,13 @@ class PartialWrites(wiring.Component):
         store = m.submodules.store = Memory(shape=9 * beat, depth=2 * chunk, init=[])
         writer, reader = store.write_port(), store.read_port(domain="comb")
 
-        # -- Requests: reads pass while no write is under way, and the other way round, so that order is kept.
-        s.reading = Signal(range(16))    # reads of the port under way
+        # -- Requests: reads pass while no write is under way, and the other way round, so that
+        # order is kept.
+        s.reading = Signal(range(16))  # reads of the port under way
         read_ends = Signal()
-        s.collecting = Signal()          # a write of the port is under way
-        s.left = Signal(8)               # beats to collect, less one
-        s.address = Signal(32 - shift)   # of the next piece to collect
+        s.collecting = Signal()  # a write of the port is under way
+        s.left = Signal(8)  # beats to collect, less one
+        s.address = Signal(32 - shift)  # of the next piece to collect
         s.held, s.request = Signal(), Signal(RequestLayout(), name="request")
 
         self._collect(m, s, index_bits)
@@ -71,22 +83,40 @@ class PartialWrites(wiring.Component):
         s.failed, s.any_error = Signal(), Signal(name="any_error")
         s.merging = Signal()
         entry = reader.data
-        s.data, s.mask = entry[:8 * beat], entry[8 * beat:]
+        s.data, s.mask = entry[: 8 * beat], entry[8 * beat :]
         m.d.comb += [
-            reader.addr.eq(Cat(s.at, s.ready_half)), memory.w.payload.data.eq(s.data), memory.w.payload.mask.eq(~0),
-            writer.addr.eq(Cat(s.fill, s.half)), writer.data.eq(Cat(port.w.payload.data, port.w.payload.mask)),
+            reader.addr.eq(Cat(s.at, s.ready_half)),
+            memory.w.payload.data.eq(s.data),
+            memory.w.payload.mask.eq(~0),
+            writer.addr.eq(Cat(s.fill, s.half)),
+            writer.data.eq(Cat(port.w.payload.data, port.w.payload.mask)),
             writer.en.eq(s.taken),
-            memory.req.payload.eq(s.request), memory.req.valid.eq(s.held),
+            memory.req.payload.eq(s.request),
+            memory.req.valid.eq(s.held),
         ]
-        start = Signal()                 # a read of the port is passed on
+        start = Signal()  # a read of the port is passed on
         m.d.comb += [
-            start.eq(port.req.valid & ~port.req.payload.write & ~s.held & ~s.collecting & ~s.ready_piece & ~s.full
-                     & (s.reading != 15)),
+            start.eq(
+                port.req.valid
+                & ~port.req.payload.write
+                & ~s.held
+                & ~s.collecting
+                & ~s.ready_piece
+                & ~s.full
+                & (s.reading != 15)
+            ),
         ]
         accept_write = Signal()
         m.d.comb += [
-            accept_write.eq(port.req.valid & port.req.payload.write & ~s.collecting & ~s.full & ~s.held & (s.reading == 0)
-                            & ~s.ready_piece),
+            accept_write.eq(
+                port.req.valid
+                & port.req.payload.write
+                & ~s.collecting
+                & ~s.full
+                & ~s.held
+                & (s.reading == 0)
+                & ~s.ready_piece
+            ),
             port.req.ready.eq(start | accept_write),
             read_ends.eq(memory.r.valid & memory.r.ready & memory.r.payload.last & ~s.merging),
         ]
@@ -96,12 +126,17 @@ class PartialWrites(wiring.Component):
         with m.If(start):
             m.d.sync += [s.held.eq(1), s.request.eq(port.req.payload)]
         with m.If(accept_write):
-            m.d.sync += [s.collecting.eq(1), s.left.eq(port.req.payload.beats), s.address.eq(port.req.payload.address[shift:]),
-                         s.any_error.eq(0)]
+            m.d.sync += [
+                s.collecting.eq(1),
+                s.left.eq(port.req.payload.beats),
+                s.address.eq(port.req.payload.address[shift:]),
+                s.any_error.eq(0),
+            ]
 
         # Answers to reads pass.
         m.d.comb += [
-            port.r.payload.eq(memory.r.payload), port.r.valid.eq(memory.r.valid & ~s.merging),
+            port.r.payload.eq(memory.r.payload),
+            port.r.valid.eq(memory.r.valid & ~s.merging),
             memory.r.ready.eq(port.r.ready | s.merging),
             port.ack.payload.error.eq(s.any_error),
         ]
@@ -114,17 +149,25 @@ class PartialWrites(wiring.Component):
         port, chunk = self.port, self.chunk
         s.fill, s.half = Signal(index_bits), Signal(name="half")
         partial, first, last = Signal(), Signal(index_bits), Signal(index_bits)
-        s.ready_piece, s.ready_half = Signal(), Signal(name="ready_half")  # a collected piece waits for (or is in) the hands of the second stage
+        s.ready_piece, s.ready_half = (
+            Signal(),
+            Signal(name="ready_half"),
+        )  # a collected piece waits for (or is in) the hands of the second stage
         s.piece_address = Signal.like(s.address)
-        s.piece_count, s.piece_first, s.piece_last = Signal(index_bits), Signal(index_bits), Signal(index_bits, name="piece_last")
+        s.piece_count, s.piece_first, s.piece_last = (
+            Signal(index_bits),
+            Signal(index_bits),
+            Signal(index_bits, name="piece_last"),
+        )
         s.piece_partial, s.piece_final = Signal(), Signal(name="piece_final")
-        s.handed = Signal()              # the second stage takes the piece in this cycle
-        s.full = Signal()                # the half is complete and waits to be handed over
+        s.handed = Signal()  # the second stage takes the piece in this cycle
+        s.full = Signal()  # the half is complete and waits to be handed over
         whole = port.w.payload.mask.all()
         s.taken = Signal()
         final = Signal()
         m.d.comb += [
-            port.w.ready.eq(s.collecting & ~s.full), s.taken.eq(port.w.valid & port.w.ready),
+            port.w.ready.eq(s.collecting & ~s.full),
+            s.taken.eq(port.w.valid & port.w.ready),
         ]
         with m.If(s.taken):
             m.d.sync += [s.fill.eq(s.fill + 1), s.left.eq(s.left - 1)]
@@ -140,36 +183,65 @@ class PartialWrites(wiring.Component):
             m.d.sync += s.ready_piece.eq(0)
         with m.If(pass_on):
             m.d.sync += [
-                s.ready_piece.eq(1), s.ready_half.eq(s.half), s.half.eq(~s.half), s.full.eq(0), s.fill.eq(0), partial.eq(0),
-                s.piece_address.eq(s.address), s.piece_count.eq(s.fill - 1), s.piece_first.eq(first), s.piece_last.eq(last),
-                s.piece_partial.eq(partial), s.piece_final.eq(final), s.address.eq(s.address + chunk),
+                s.ready_piece.eq(1),
+                s.ready_half.eq(s.half),
+                s.half.eq(~s.half),
+                s.full.eq(0),
+                s.fill.eq(0),
+                partial.eq(0),
+                s.piece_address.eq(s.address),
+                s.piece_count.eq(s.fill - 1),
+                s.piece_first.eq(first),
+                s.piece_last.eq(last),
+                s.piece_partial.eq(partial),
+                s.piece_final.eq(final),
+                s.address.eq(s.address + chunk),
             ]
             with m.If(final):
                 m.d.sync += s.collecting.eq(0)
 
     def _write_back(self, m, s, shift, writer):
-        """Second stage: reads what a piece lacks, merges, writes it, and acknowledges after the last one."""
+        """Second stage: reads what a piece lacks, merges, writes it, and acknowledges after the
+        last one."""
         port, memory, beat = self.port, self.memory, self.beat_bytes
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(s.ready_piece & ~s.held & (s.reading == 0)):
-                    m.d.sync += [s.held.eq(1), s.request.write.eq(~s.piece_partial), s.at.eq(0), s.end.eq(s.piece_count), s.failed.eq(0)]
+                    m.d.sync += [
+                        s.held.eq(1),
+                        s.request.write.eq(~s.piece_partial),
+                        s.at.eq(0),
+                        s.end.eq(s.piece_count),
+                        s.failed.eq(0),
+                    ]
                     with m.If(s.piece_partial):
                         m.d.sync += [
-                            s.request.address.eq((s.piece_address + s.piece_first) << shift), s.merging.eq(1),
-                            s.request.beats.eq(s.piece_last - s.piece_first), s.at.eq(s.piece_first),
+                            s.request.address.eq((s.piece_address + s.piece_first) << shift),
+                            s.merging.eq(1),
+                            s.request.beats.eq(s.piece_last - s.piece_first),
+                            s.at.eq(s.piece_first),
                         ]
                         m.next = "MERGE"
                     with m.Else():
-                        m.d.sync += [s.request.address.eq(s.piece_address << shift), s.request.beats.eq(s.piece_count)]
+                        m.d.sync += [
+                            s.request.address.eq(s.piece_address << shift),
+                            s.request.beats.eq(s.piece_count),
+                        ]
                         m.next = "WRITE"
             with m.State("MERGE"):
                 # The collector waits: both write ports of the store are one.
                 m.d.comb += port.w.ready.eq(0)
-                merged = Cat(Mux(s.mask[i], s.data.word_select(i, 8), memory.r.payload.data.word_select(i, 8))
-                             for i in range(beat))
-                m.d.comb += [writer.addr.eq(Cat(s.at, s.ready_half)), writer.data.eq(Cat(merged, s.mask)),
-                             writer.en.eq(memory.r.valid)]
+                merged = Cat(
+                    Mux(
+                        s.mask[i], s.data.word_select(i, 8), memory.r.payload.data.word_select(i, 8)
+                    )
+                    for i in range(beat)
+                )
+                m.d.comb += [
+                    writer.addr.eq(Cat(s.at, s.ready_half)),
+                    writer.data.eq(Cat(merged, s.mask)),
+                    writer.en.eq(memory.r.valid),
+                ]
                 with m.If(memory.r.valid):
                     m.d.sync += [s.at.eq(s.at + 1), s.failed.eq(s.failed | memory.r.payload.error)]
                     with m.If(memory.r.payload.last):
@@ -178,8 +250,12 @@ class PartialWrites(wiring.Component):
                             m.d.sync += s.any_error.eq(1)
                             m.next = "ANSWER"
                         with m.Else():
-                            m.d.sync += [s.held.eq(1), s.request.write.eq(1), s.request.beats.eq(s.piece_count),
-                                         s.request.address.eq(s.piece_address << shift)]
+                            m.d.sync += [
+                                s.held.eq(1),
+                                s.request.write.eq(1),
+                                s.request.beats.eq(s.piece_count),
+                                s.request.address.eq(s.piece_address << shift),
+                            ]
                             m.next = "WRITE"
             with m.State("WRITE"):
                 m.d.comb += memory.w.valid.eq(1)

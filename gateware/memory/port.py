@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory port, between every core and main memory (docs/how/contracts.md, section 2)."""
+
 from amaranth import unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -19,20 +20,26 @@ class RequestLayout(data.StructLayout):
     beats : unsigned(8), number of beats less one (0 = 1 beat, 255 = 256 beats)
     write : unsigned(1)
     """
+
     def __init__(self):
         super().__init__({"address": unsigned(32), "beats": unsigned(8), "write": unsigned(1)})
 
 
 class WriteLayout(data.StructLayout):
-    """One beat to write: ``data`` (little-endian bytes) and ``mask``, one bit a byte, 1 = write this byte."""
+    """One beat to write: ``data`` (little-endian bytes) and ``mask``, one bit a byte, 1 = write
+    this byte."""
+
     def __init__(self, beat_bytes):
         super().__init__({"data": unsigned(8 * beat_bytes), "mask": unsigned(beat_bytes)})
 
 
 class ReadLayout(data.StructLayout):
     """One beat read: ``data``, ``error``, and ``last`` on the last beat of its request."""
+
     def __init__(self, beat_bytes):
-        super().__init__({"data": unsigned(8 * beat_bytes), "error": unsigned(1), "last": unsigned(1)})
+        super().__init__(
+            {"data": unsigned(8 * beat_bytes), "error": unsigned(1), "last": unsigned(1)}
+        )
 
 
 class MemoryPort(wiring.Signature):
@@ -50,16 +57,25 @@ class MemoryPort(wiring.Signature):
     r : In, stream of :class:`ReadLayout`
     ack : In, stream of ``error`` (1 bit), one a write request
     """
+
     def __init__(self, beat_bytes):
-        if not isinstance(beat_bytes, int) or isinstance(beat_bytes, bool) or not 1 <= beat_bytes <= 128:
-            raise ValueError(f"Beat size must be an integer from 1 to 128 bytes, not {beat_bytes!r}")
+        if (
+            not isinstance(beat_bytes, int)
+            or isinstance(beat_bytes, bool)
+            or not 1 <= beat_bytes <= 128
+        ):
+            raise ValueError(
+                f"Beat size must be an integer from 1 to 128 bytes, not {beat_bytes!r}"
+            )
         self._beat_bytes = beat_bytes
-        super().__init__({
-            "req": Out(stream.Signature(RequestLayout())),
-            "w": Out(stream.Signature(WriteLayout(beat_bytes))),
-            "r": In(stream.Signature(ReadLayout(beat_bytes))),
-            "ack": In(stream.Signature(data.StructLayout({"error": unsigned(1)}))),
-        })
+        super().__init__(
+            {
+                "req": Out(stream.Signature(RequestLayout())),
+                "w": Out(stream.Signature(WriteLayout(beat_bytes))),
+                "r": In(stream.Signature(ReadLayout(beat_bytes))),
+                "ack": In(stream.Signature(data.StructLayout({"error": unsigned(1)}))),
+            }
+        )
 
     @property
     def beat_bytes(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Register stage of a memory port."""
+
 from amaranth import Module, Mux
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -11,10 +12,11 @@ __all__ = ["PortBuffer"]
 
 
 class PortBuffer(wiring.Component):
-    """Registers in both directions of a memory port: no combinational path passes. Latency: a cycle each way; one request and
-    one beat a cycle.
+    """Registers in both directions of a memory port: no combinational path passes. Latency: a cycle
+    each way; one request and one beat a cycle.
 
-    Read data and acknowledgements share a buffer, so that they stay in order even if one of them waits.
+    Read data and acknowledgements share a buffer, so that they stay in order even if one of them
+    waits.
 
     Parameters
     ----------
@@ -23,10 +25,14 @@ class PortBuffer(wiring.Component):
     Members
     -------
     port : In(MemoryPort)
-    memory : Out(MemoryPort); of what answers it is asked that it offers one answer at a time, as an arbiter does
+    memory : Out(MemoryPort); of what answers it is asked that it offers one answer at a time,
+        as an arbiter does
     """
+
     def __init__(self, *, beat_bytes):
-        super().__init__({"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))})
+        super().__init__(
+            {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -36,13 +42,20 @@ class PortBuffer(wiring.Component):
             buffer = m.submodules[name] = StreamBuffer(shape=source.payload.shape())
             connect(m, flipped(source), buffer.i)
             connect(m, buffer.o, flipped(sink))
-        answers = m.submodules.answers = StreamBuffer(shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1}))
+        answers = m.submodules.answers = StreamBuffer(
+            shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1})
+        )
         put, got = answers.i.payload, answers.o.payload
         m.d.comb += [
-            put.r.eq(memory.r.payload), put.ack.eq(~memory.r.valid), answers.i.valid.eq(memory.r.valid | memory.ack.valid),
-            memory.r.ready.eq(answers.i.ready), memory.ack.ready.eq(answers.i.ready & ~memory.r.valid),
-            port.r.valid.eq(answers.o.valid & ~got.ack), port.r.payload.eq(got.r),
-            port.ack.valid.eq(answers.o.valid & got.ack), port.ack.payload.error.eq(got.r.error),
+            put.r.eq(memory.r.payload),
+            put.ack.eq(~memory.r.valid),
+            answers.i.valid.eq(memory.r.valid | memory.ack.valid),
+            memory.r.ready.eq(answers.i.ready),
+            memory.ack.ready.eq(answers.i.ready & ~memory.r.valid),
+            port.r.valid.eq(answers.o.valid & ~got.ack),
+            port.r.payload.eq(got.r),
+            port.ack.valid.eq(answers.o.valid & got.ack),
+            port.ack.payload.error.eq(got.r.error),
             answers.o.ready.eq(Mux(got.ack, port.ack.ready, port.r.ready)),
         ]
         with m.If(put.ack):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Main memory in the iCE40 UltraPlus' single-port RAM."""
+
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
@@ -14,14 +15,16 @@ BLOCK_BYTES = 2 * SPRAM.WORDS
 
 
 class SPRAMMemory(wiring.Component):
-    """Main memory in SPRAM: one beat a cycle, byte masks, latency as of :class:`~.words.WordServer`.
+    """Main memory in SPRAM: one beat a cycle, byte masks, latency as of
+    :class:`~.words.WordServer`.
 
     Parameters
     ----------
     family : str or None
         ``"ice40"``, or ``None`` for twins.
     size : int
-        Bytes: 128 KiB less what the core takes, a multiple of 32 KiB at a beat of 2, of 64 KiB at a beat of 4 bytes.
+        Bytes: 128 KiB less what the core takes, a multiple of 32 KiB at a beat of 2, of 64 KiB at a
+        beat of 4 bytes.
     beat_bytes : int
         2 or 4.
 
@@ -29,15 +32,26 @@ class SPRAMMemory(wiring.Component):
     -------
     port : In(MemoryPort)
     """
+
     kind = "SPRAM"
 
     def __init__(self, *, family, size=131072, beat_bytes=4):
         if beat_bytes not in (2, 4):
-            raise ValueError(f"Beat size of an SPRAM memory must be 2 or 4 bytes, not {beat_bytes!r}")
+            raise ValueError(
+                f"Beat size of an SPRAM memory must be 2 or 4 bytes, not {beat_bytes!r}"
+            )
         bank = BLOCK_BYTES * beat_bytes // 2
-        if not isinstance(size, int) or isinstance(size, bool) or size not in range(bank, 4 * BLOCK_BYTES + 1, bank):
-            raise ValueError(f"Size must be a multiple of {bank}, at most {4 * BLOCK_BYTES}, not {size!r}")
-        self._cells = [[SPRAM(family=family) for _ in range(beat_bytes // 2)] for _ in range(size // bank)]
+        if (
+            not isinstance(size, int)
+            or isinstance(size, bool)
+            or size not in range(bank, 4 * BLOCK_BYTES + 1, bank)
+        ):
+            raise ValueError(
+                f"Size must be a multiple of {bank}, at most {4 * BLOCK_BYTES}, not {size!r}"
+            )
+        self._cells = [
+            [SPRAM(family=family) for _ in range(beat_bytes // 2)] for _ in range(size // bank)
+        ]
         self._server = WordServer(size=size, beat_bytes=beat_bytes)
         self.size = size
         self.beat_bytes = beat_bytes
@@ -47,7 +61,10 @@ class SPRAMMemory(wiring.Component):
         m = Module()
         server = m.submodules.server = self._server
         ram = server.ram
-        bank, bank_read = Signal(range(max(2, len(self._cells)))), Signal(range(max(2, len(self._cells))))
+        bank, bank_read = (
+            Signal(range(max(2, len(self._cells)))),
+            Signal(range(max(2, len(self._cells)))),
+        )
         m.d.comb += bank.eq(ram.address[14:])
         with m.If(ram.enable & ~ram.write):
             m.d.sync += bank_read.eq(bank)
@@ -55,8 +72,10 @@ class SPRAMMemory(wiring.Component):
             for j, cell in enumerate(cells):
                 m.submodules[f"cell_{i}_{j}"] = cell
                 m.d.comb += [
-                    cell.address.eq(ram.address), cell.enable.eq(ram.enable & (bank == i)), cell.write.eq(ram.write),
-                    cell.mask.eq(repeat_bits(ram.mask[2 * j:2 * j + 2], 2)),
+                    cell.address.eq(ram.address),
+                    cell.enable.eq(ram.enable & (bank == i)),
+                    cell.write.eq(ram.write),
+                    cell.mask.eq(repeat_bits(ram.mask[2 * j : 2 * j + 2], 2)),
                     cell.write_data.eq(ram.write_data.word_select(j, 16)),
                 ]
             with m.If(bank_read == i):

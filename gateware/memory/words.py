@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory port of a synchronous RAM of one cycle."""
+
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -11,8 +12,16 @@ __all__ = ["RAMFace", "WordServer", "check_size"]
 
 
 def check_size(size, beat_bytes, *, largest=1 << 32):
-    if not isinstance(size, int) or isinstance(size, bool) or not beat_bytes <= size <= largest or size % beat_bytes:
-        raise ValueError(f"Size must be a multiple of the beat's {beat_bytes} bytes, at most {largest}, not {size!r}")
+    if (
+        not isinstance(size, int)
+        or isinstance(size, bool)
+        or not beat_bytes <= size <= largest
+        or size % beat_bytes
+    ):
+        raise ValueError(
+            f"Size must be a multiple of the beat's {beat_bytes} bytes, at most {largest}, not "
+            f"{size!r}"
+        )
 
 
 class RAMFace(wiring.Signature):
@@ -24,20 +33,29 @@ class RAMFace(wiring.Signature):
     enable : Out(1), access in this cycle
     write : Out(1), the access writes (else reads)
     mask : Out(beat_bytes), bytes to write
-    write_data : Out, read_data : In. Data read stand from the cycle after the access to the next reading access.
+    write_data : Out, read_data : In.
+        Data read stand from the cycle after the access to the next reading access.
     """
+
     def __init__(self, *, address_width, beat_bytes):
-        super().__init__({
-            "address": Out(address_width), "enable": Out(1), "write": Out(1), "mask": Out(beat_bytes),
-            "write_data": Out(8 * beat_bytes), "read_data": In(8 * beat_bytes),
-        })
+        super().__init__(
+            {
+                "address": Out(address_width),
+                "enable": Out(1),
+                "write": Out(1),
+                "mask": Out(beat_bytes),
+                "write_data": Out(8 * beat_bytes),
+                "read_data": In(8 * beat_bytes),
+            }
+        )
 
 
 class WordServer(wiring.Component):
     """Serves a memory port from a RAM: one beat a cycle, bursts and single beats back to back.
 
-    Latency: the first beat of a read is offered two cycles after its request was taken, the acknowledgement of a write
-    one cycle after its last beat. A request that leaves the RAM is answered with ``error``, and writes nothing.
+    Latency: the first beat of a read is offered two cycles after its request was taken, the
+    acknowledgement of a write one cycle after its last beat. A request that leaves the RAM is
+    answered with ``error``, and writes nothing.
 
     Parameters
     ----------
@@ -50,15 +68,22 @@ class WordServer(wiring.Component):
     -------
     port : In(MemoryPort), ram : Out(RAMFace)
     """
+
     def __init__(self, *, size, beat_bytes):
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes)
         self.words = size // beat_bytes
         self.beat_bytes = beat_bytes
-        super().__init__({
-            "port": In(MemoryPort(beat_bytes)),
-            "ram": Out(RAMFace(address_width=max(1, (self.words - 1).bit_length()), beat_bytes=beat_bytes)),
-        })
+        super().__init__(
+            {
+                "port": In(MemoryPort(beat_bytes)),
+                "ram": Out(
+                    RAMFace(
+                        address_width=max(1, (self.words - 1).bit_length()), beat_bytes=beat_bytes
+                    )
+                ),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -68,9 +93,11 @@ class WordServer(wiring.Component):
         busy, write, error = Signal(), Signal(), Signal()
         address, left = Signal.like(ram.address), Signal.like(port.req.payload.beats)
         asked = Signal(RequestLayout())
-        low, high = asked.address[shift:][:len(address)], asked.address[shift + len(address):]
+        low, high = asked.address[shift:][: len(address)], asked.address[shift + len(address) :]
 
-        answered = Signal()  # no answer waits after this cycle, so answers never overtake each other
+        answered = (
+            Signal()
+        )  # no answer waits after this cycle, so answers never overtake each other
         step, ends = Signal(), Signal()
         m.d.comb += [
             asked.eq(port.req.payload),
@@ -79,21 +106,30 @@ class WordServer(wiring.Component):
             ends.eq(step & (left == 0)),
             port.w.ready.eq(busy & answered & write),
             port.req.ready.eq(~busy | ends),
-            ram.address.eq(address), ram.enable.eq(step & ~error), ram.write.eq(write),
-            ram.mask.eq(port.w.payload.mask), ram.write_data.eq(port.w.payload.data),
+            ram.address.eq(address),
+            ram.enable.eq(step & ~error),
+            ram.write.eq(write),
+            ram.mask.eq(port.w.payload.mask),
+            ram.write_data.eq(port.w.payload.data),
             port.r.payload.data.eq(ram.read_data),
         ]
         with m.If(step):
             m.d.sync += [address.eq(address + 1), left.eq(left - 1)]
         with m.If(port.req.ready):
             m.d.sync += [
-                busy.eq(port.req.valid), write.eq(asked.write), address.eq(low), left.eq(asked.beats),
+                busy.eq(port.req.valid),
+                write.eq(asked.write),
+                address.eq(low),
+                left.eq(asked.beats),
                 error.eq((low + asked.beats >= self.words) | (high.any() if len(high) else 0)),
             ]
         with m.If(answered):
             m.d.sync += [
-                port.r.valid.eq(step & ~write), port.r.payload.error.eq(error), port.r.payload.last.eq(left == 0),
-                port.ack.valid.eq(ends & write), port.ack.payload.error.eq(error),
+                port.r.valid.eq(step & ~write),
+                port.r.payload.error.eq(error),
+                port.r.payload.last.eq(left == 0),
+                port.ack.valid.eq(ends & write),
+                port.ack.payload.error.eq(error),
             ]
         return m
 

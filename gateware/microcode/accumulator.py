@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The accumulator machine, as its programs see it: operations, operands, registers (docs/how/microcode.md). Pure Python.
+"""The accumulator machine, as its programs see it: operations, operands, registers
+(docs/how/microcode.md). Pure Python.
 
-Operands of ``ld``, ``add``, ``sub``, ``and``, ``adc``, ``mul``, ``idx`` (and of ``st``, but for the last two): ``name``, a variable; ``name.2``, an entry of an
-array; ``name+X``, the entry that the index says; ``#n``, a number; ``$NAME``, a source of the core's.
+Operands of ``ld``, ``add``, ``sub``, ``and``, ``adc``, ``mul``, ``idx`` (and of ``st``, but for the
+last two): ``name``, a variable; ``name.2``, an entry of an array; ``name+X``, the entry that the
+index says; ``#n``, a number; ``$NAME``, a source of the core's.
 """
+
 import enum
 from dataclasses import dataclass
 
@@ -21,39 +24,42 @@ OPERAND_BITS, _NUMBER_BITS = 11, 9
 
 class Op(enum.IntEnum):
     """Operations; A: the accumulator, C: the carry, P: an address, X: an index, R: the operand."""
-    LD = 0              #: A = R
-    ADD = 1             #: A = A + R; C
-    SUB = 2             #: A = A - R; C: A was at least R
-    AND = 3             #: A = A & R
-    ST = 4              #: R = A
-    SHL = 5             #: A turns left by a number, or X; zeros follow. C: the last bit that left
-    SHR = 6             #: right
-    OUT = 7             #: a sink takes A
-    READ = 8            #: A = word of main memory at A; C: error
-    REQUEST = 9         #: a word is going to be written at A
-    SEND = 10           #: it is A; C: error
-    RUN = 11            #: an operation of a unit, from A
-    CNT = 12            #: counters
-    CLS = 13            #: the class of cycles from here on
+
+    LD = 0  #: A = R
+    ADD = 1  #: A = A + R; C
+    SUB = 2  #: A = A - R; C: A was at least R
+    AND = 3  #: A = A & R
+    ST = 4  #: R = A
+    SHL = 5  #: A turns left by a number, or X; zeros follow. C: the last bit that left
+    SHR = 6  #: right
+    OUT = 7  #: a sink takes A
+    READ = 8  #: A = word of main memory at A; C: error
+    REQUEST = 9  #: a word is going to be written at A
+    SEND = 10  #: it is A; C: error
+    RUN = 11  #: an operation of a unit, from A
+    CNT = 12  #: counters
+    CLS = 13  #: the class of cycles from here on
     JMP = 14
-    JZ = 15             #: A is 0
+    JZ = 15  #: A is 0
     JNZ = 16
     JC = 17
     JNC = 18
-    JABORT = 19         #: the run is to be aborted
+    JABORT = 19  #: the run is to be aborted
     CALL = 20
     RET = 21
-    JTAB = 22           #: jump to label + A
-    WAIT = 23           #: idle until a run starts; no call is open then
-    MUL = 24            #: A = upper half of A * R, without signs; the source LOW: the lower half; C: its highest bit
-    IDX = 25            #: X = R
-    JNEG = 26           #: A's highest bit is set
+    JTAB = 22  #: jump to label + A
+    WAIT = 23  #: idle until a run starts; no call is open then
+    #: A = upper half of A * R, without signs; the source LOW: the lower half; C: its highest bit
+    MUL = 24
+    IDX = 25  #: X = R
+    JNEG = 26  #: A's highest bit is set
     JPOS = 27
-    ADC = 28            #: A = A + R + C; C
+    ADC = 28  #: A = A + R + C; C
 
 
 class Mode(enum.IntEnum):
     """Where R comes from."""
+
     PLACE, INDEXED, SOURCE, NUMBER = range(4)
 
 
@@ -65,6 +71,7 @@ _JUMPS = (Op.JMP, Op.JZ, Op.JNZ, Op.JC, Op.JNC, Op.JNEG, Op.JPOS, Op.JABORT, Op.
 @dataclass(frozen=True)
 class AccumulatorFormat(MachineFormat):
     """What :func:`accumulator_machine` declares."""
+
     sources: type = None
     sinks: type = None
     counts: type = None
@@ -77,20 +84,31 @@ class AccumulatorFormat(MachineFormat):
         return self.registers.arrays
 
     def cycles(self, word):
-        """Two; a shift one for each bit and one more, a product from 33 to 65 (``33+``); what waits for units or memory ``2+``."""
+        """Two; a shift one for each bit and one more, a product from 33 to 65 (``33+``); what waits
+        for units or memory ``2+``."""
         op, x = word >> OPERAND_BITS, word & (1 << OPERAND_BITS) - 1
         if op in (Op.SHL, Op.SHR):
             return "2+" if x >> OPERAND_BITS - 1 else str(1 + max(1, x))
-        return "33+" if op == Op.MUL else "2+" if op in (Op.READ, Op.REQUEST, Op.SEND, Op.RUN, Op.WAIT) else "2"
+        return (
+            "33+"
+            if op == Op.MUL
+            else "2+"
+            if op in (Op.READ, Op.REQUEST, Op.SEND, Op.RUN, Op.WAIT)
+            else "2"
+        )
 
 
-def accumulator_machine(*, sources, sinks, counts, arrays, returns, variables, shown, fixed=None, size=2048):
-    """The declaration of a core's accumulator machine: 256 registers of 32 bits, programs of up to 2048 micro-instructions of 16 bits.
+def accumulator_machine(
+    *, sources, sinks, counts, arrays, returns, variables, shown, fixed=None, size=2048
+):
+    """The declaration of a core's accumulator machine: 256 registers of 32 bits, programs of up to
+    2048 micro-instructions of 16 bits.
 
     Parameters
     ----------
     sources : enumeration of what ``$NAME`` reads beside registers; ``LOW`` is the machine's own
-    sinks : enumeration of what ``out`` gives A to; ``X`` and ``P``, the first two, are the machine's own
+    sinks : enumeration of what ``out`` gives A to; ``X`` and ``P``, the first two,
+        are the machine's own
     counts : flags of what ``cnt`` counts
     arrays : dict, name -> (place, entries); the index is OR'ed to the place
     returns : place of eight return addresses
@@ -99,22 +117,56 @@ def accumulator_machine(*, sources, sinks, counts, arrays, returns, variables, s
     shown : array whose entries are shown while the machine waits
     """
     if [sink.name for sink in sinks][:2] != ["X", "P"]:
-        raise ValueError(f"Sinks of a machine begin with X and P, not with {', '.join(sink.name for sink in sinks)}")
+        raise ValueError(
+            f"Sinks of a machine begin with X and P, not with "
+            f"{', '.join(sink.name for sink in sinks)}"
+        )
     for kind, most in ((sources, 32), (sinks, 16)):
         if len(kind) > most:
-            raise ValueError(f"A machine has at most {most} members of {kind.__name__}, not {len(kind)}")
+            raise ValueError(
+                f"A machine has at most {most} members of {kind.__name__}, not {len(kind)}"
+            )
     given = {source.name: Mode.SOURCE << _NUMBER_BITS | source for source in sources}
-    plain = Register("x", indexed=_INDEXED, limit=1 << _NUMBER_BITS, immediate={"x": Mode.NUMBER << _NUMBER_BITS})
+    plain = Register(
+        "x", indexed=_INDEXED, limit=1 << _NUMBER_BITS, immediate={"x": Mode.NUMBER << _NUMBER_BITS}
+    )
     # A product changes LOW while it reads the operand.
-    factors = {"": (plain,), "$": (Choice("x", {name: number for name, number in given.items() if name != "LOW"}),)}
+    factors = {
+        "": (plain,),
+        "$": (Choice("x", {name: number for name, number in given.items() if name != "LOW"}),),
+    }
     operands = {
-        **dict.fromkeys((Op.LD, Op.ADD, Op.SUB, Op.AND, Op.ADC, Op.IDX), {"": (plain,), "$": (Choice("x", given),)}), Op.MUL: factors,
+        **dict.fromkeys(
+            (Op.LD, Op.ADD, Op.SUB, Op.AND, Op.ADC, Op.IDX),
+            {"": (plain,), "$": (Choice("x", given),)},
+        ),
+        Op.MUL: factors,
         Op.ST: {"": (Register("x", indexed=_INDEXED, written=True),)},
-        **dict.fromkeys((Op.SHL, Op.SHR), _SHIFT), Op.OUT: {"": (Choice("x", sinks),)}, Op.CNT: {"": (Choice("x", counts, several=True),)},
-        Op.CLS: {"": (Choice("x", {name: number for name, number in vars(StallClass).items() if name.isupper()}),)},
-        **dict.fromkeys(_JUMPS, {"": (Label("x"),)})}
+        **dict.fromkeys((Op.SHL, Op.SHR), _SHIFT),
+        Op.OUT: {"": (Choice("x", sinks),)},
+        Op.CNT: {"": (Choice("x", counts, several=True),)},
+        Op.CLS: {
+            "": (
+                Choice(
+                    "x",
+                    {name: number for name, number in vars(StallClass).items() if name.isupper()},
+                ),
+            )
+        },
+        **dict.fromkeys(_JUMPS, {"": (Label("x"),)}),
+    }
     return AccumulatorFormat(
-        layout=Layout(x=OPERAND_BITS, op=(5, Op)), size=size, filler="wait",
+        layout=Layout(x=OPERAND_BITS, op=(5, Op)),
+        size=size,
+        filler="wait",
         registers=RegisterFile(256, fixed or {}, arrays, variables=tuple(variables)),
-        operations={op.name.lower(): Operation({"op": op}, operands.get(op, {}), int(op in operands)) for op in Op},
-        sources=sources, sinks=sinks, counts=counts, returns=returns, shown=shown)
+        operations={
+            op.name.lower(): Operation({"op": op}, operands.get(op, {}), int(op in operands))
+            for op in Op
+        },
+        sources=sources,
+        sinks=sinks,
+        counts=counts,
+        returns=returns,
+        shown=shown,
+    )

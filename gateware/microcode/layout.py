@@ -7,13 +7,15 @@ __all__ = ["Layout"]
 class Layout(dict):
     """Fields of a micro-instruction, lowest first: name -> width in bits.
 
-    A field is given as its width, or as ``(width, enumeration)``: the listing shows the names of such a field's values.
+    A field is given as its width, or as ``(width, enumeration)``: the listing shows the names of
+    such a field's values.
 
     Raises
     ------
     ValueError
         A value of an enumeration does not fit into its field.
     """
+
     def __init__(self, **fields):
         self.names = {}
         for field, given in fields.items():
@@ -27,7 +29,9 @@ class Layout(dict):
         for field, bits in self.items():
             value = values.get(field, 0)
             if not 0 <= value < 1 << bits:
-                raise ValueError(f"Field {field} of a micro-instruction has {bits} bits, not enough for {value}")
+                raise ValueError(
+                    f"Field {field} of a micro-instruction has {bits} bits, not enough for {value}"
+                )
             word |= int(value) << shift
             shift += bits
         return word

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Golden model of the accumulator machine: a microprogram runs without gateware, cycle by cycle the same. Pure Python."""
+"""Golden model of the accumulator machine: a microprogram runs without gateware, cycle by cycle the
+same. Pure Python."""
+
 from ..isa.registers import StallClass
 from .accumulator import OPERAND_BITS, Mode, Op
 
@@ -8,8 +10,37 @@ __all__ = ["MachineModel", "MicrocodeLimit"]
 _ONES = 0xFFFF_FFFF
 _X = (1 << OPERAND_BITS) - 1
 # Members of an enumeration are slow to compare.
-(_LD, _ADD, _SUB, _AND, _ST, _SHL, _SHR, _OUT, _READ, _REQUEST, _SEND, _RUN, _CNT, _CLS, _JMP, _JZ, _JNZ, _JC, _JNC, _JABORT, _CALL, _RET,
- _JTAB, _WAIT, _MUL, _IDX, _JNEG, _JPOS, _ADC) = map(int, Op)
+(
+    _LD,
+    _ADD,
+    _SUB,
+    _AND,
+    _ST,
+    _SHL,
+    _SHR,
+    _OUT,
+    _READ,
+    _REQUEST,
+    _SEND,
+    _RUN,
+    _CNT,
+    _CLS,
+    _JMP,
+    _JZ,
+    _JNZ,
+    _JC,
+    _JNC,
+    _JABORT,
+    _CALL,
+    _RET,
+    _JTAB,
+    _WAIT,
+    _MUL,
+    _IDX,
+    _JNEG,
+    _JPOS,
+    _ADC,
+) = map(int, Op)
 _PLACE, _INDEXED, _SOURCE, _NUMBER = map(int, Mode)
 _READS = frozenset((_LD, _ADD, _SUB, _AND, _MUL, _IDX, _ADC))
 
@@ -27,7 +58,8 @@ class MachineModel:
     program : :class:`~.program.Microprogram`
     sources : dict, source -> function of nothing that gives 32 bits; ``LOW`` is here already
     sinks : dict, sink -> function of A
-    unit : function of A that does what ``run`` asks for and gives the cycles that it waits, 0 where it is complete at once
+    unit : function of A that does what ``run`` asks for and gives the cycles that it waits,
+        0 where it is complete at once
     memory : object with ``read(address)`` -> (word, error) and ``write(address, word)`` -> error
     latency : cycles that a word of main memory takes beyond those of another micro-instruction
 
@@ -38,7 +70,10 @@ class MachineModel:
     cycles : of all runs; classes : the same, by class; spent : by address
     counts : dict, count -> how often
     """
-    def __init__(self, machine, program, *, sources=None, sinks=None, unit=None, memory=None, latency=1):
+
+    def __init__(
+        self, machine, program, *, sources=None, sinks=None, unit=None, memory=None, latency=1
+    ):
         self.machine, self.program, self.registers = machine, program, list(program.registers)
         self._words = [(word >> OPERAND_BITS, word & _X) for word in program.words]
         self._sources = {int(number): read for number, read in (sources or {}).items()}
@@ -47,7 +82,9 @@ class MachineModel:
         self._sinks = {int(number): take for number, take in (sinks or {}).items()}
         self._unit, self._memory, self._latency = unit, memory, latency
         self._word_address = 0
-        self.a = self.carry = self.index = self.p = self._low = self._depth = self.at = self.cycles = 0
+        self.a = self.carry = self.index = self.p = self._low = self._depth = self.at = (
+            self.cycles
+        ) = 0
         self.abort, self._waits, self._stall = False, False, StallClass.OTHER
         self.spent, self.classes = [0] * len(self._words), {}
         self.counts = dict.fromkeys(machine.counts, 0)
@@ -65,7 +102,8 @@ class MachineModel:
         return self.registers[self.machine.arrays[array][0] + number]
 
     def run(self, start=None, end=None, limit=None):
-        """Goes on, or begins at label ``start``, until the next ``wait`` or label ``end``. The first is that of a reset, to the first ``wait``.
+        """Goes on, or begins at label ``start``, until the next ``wait`` or label ``end``. The
+        first is that of a reset, to the first ``wait``.
 
         Raises
         ------
@@ -86,7 +124,10 @@ class MachineModel:
                 break
             self._step()
             if last is not None and self.cycles > last:
-                raise MicrocodeLimit(f"The microprogram still runs after {limit} cycles, at {self.program.place(self.at)}")
+                raise MicrocodeLimit(
+                    f"The microprogram still runs after {limit} cycles, at "
+                    f"{self.program.place(self.at)}"
+                )
         return self
 
     def listing(self):

@@ -3,6 +3,7 @@
 
 ``read(word, program, statement)`` of each gives the fields that the word sets.
 """
+
 from dataclasses import dataclass, field
 
 __all__ = ["Choice", "Label", "Number", "Register"]
@@ -10,10 +11,13 @@ __all__ = ["Choice", "Label", "Number", "Register"]
 
 @dataclass(frozen=True)
 class Register:
-    """Register, its number into ``field``: ``NAME``, ``NAME.2`` and ``NAME+X`` of an array (the latter sets ``indexed`` as well), or ``#n``.
+    """Register, its number into ``field``: ``NAME``, ``NAME.2`` and ``NAME+X`` of an array (the
+    latter sets ``indexed`` as well), or ``#n``.
 
-    ``written``: takes a result, and is no constant. ``immediate``: constants below ``limit`` are values of the field, with ``immediate`` set.
+    ``written``: takes a result, and is no constant. ``immediate``: constants below ``limit`` are
+    values of the field, with ``immediate`` set.
     """
+
     field: str
     indexed: dict | None = None
     written: bool = False
@@ -24,27 +28,40 @@ class Register:
         if word.startswith("#"):
             value = statement.number(word[1:], "constant") & 0xFFFF_FFFF
             if self.written:
-                raise statement.error(f"Nothing can be stored in {statement}: {word!r} is a constant, expected a register")
+                raise statement.error(
+                    f"Nothing can be stored in {statement}: {word!r} is a constant, expected a "
+                    f"register"
+                )
             if value < self.limit:
                 return self.immediate | {self.field: value | self.immediate.get(self.field, 0)}
             return {self.field: program.file.number(f"#{value}", statement)}
         name, indexed, _ = word.partition("+X")
         if indexed and self.indexed is not None:
-            return self.indexed | {self.field: program.file.entry(name, 0, statement) | self.indexed.get(self.field, 0)}
+            return self.indexed | {
+                self.field: program.file.entry(name, 0, statement) | self.indexed.get(self.field, 0)
+            }
         name, dot, entry = word.partition(".")
         if dot:
-            return {self.field: program.file.entry(name, statement.number(entry, "entry"), statement)}
+            return {
+                self.field: program.file.entry(name, statement.number(entry, "entry"), statement)
+            }
         if not word.isidentifier():
-            raise statement.error(f"{word!r} in {statement} is no register's name, expected NAME, NAME.n{', NAME+X' * bool(self.indexed)} or #n")
+            raise statement.error(
+                f"{word!r} in {statement} is no register's name, expected NAME, "
+                f"NAME.n{', NAME+X' * bool(self.indexed)} or #n"
+            )
         return {self.field: program.file.number(word, statement, self.written)}
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One of ``names``, an enumeration or a dict name -> number, or -> dict of fields where several are set.
+    """One of ``names``, an enumeration or a dict name -> number, or -> dict of fields where several
+    are set.
 
-    ``several``: some of them, separated by commas. ``argument``: ``NAME:n`` puts n this many bits above.
+    ``several``: some of them, separated by commas. ``argument``: ``NAME:n`` puts n this many bits
+    above.
     """
+
     field: str
     names: object
     several: bool = False
@@ -53,13 +70,20 @@ class Choice:
     def read(self, word, program, statement):
         names = getattr(self.names, "__members__", self.names)
         word, colon, argument = word.partition(":") if self.argument is not None else (word, "", "")
-        found = {self.field: statement.number(argument, "argument") << self.argument} if colon else {}
+        found = (
+            {self.field: statement.number(argument, "argument") << self.argument} if colon else {}
+        )
         chosen = word.split(",") if self.several else [word]
         for name in chosen:
             if chosen.count(name) > 1:
-                raise statement.error(f"{name} stands twice in {statement}, expected each name once")
+                raise statement.error(
+                    f"{name} stands twice in {statement}, expected each name once"
+                )
             if name not in names:
-                raise statement.error(f"Nothing is called {name!r} for {statement}, expected one of {', '.join(names)}")
+                raise statement.error(
+                    f"Nothing is called {name!r} for {statement}, expected one of "
+                    f"{', '.join(names)}"
+                )
             value = names[name]
             for key, part in (value if isinstance(value, dict) else {self.field: value}).items():
                 found[key] = found.get(key, 0) | int(part)
@@ -69,21 +93,29 @@ class Choice:
 @dataclass(frozen=True)
 class Number:
     """Number of ``values``, a range, or one of ``names``; ``what``: its name in messages."""
+
     field: str
     what: str
     values: range
     names: dict
 
     def read(self, word, program, statement):
-        return {self.field: self.names[word] if word in self.names else statement.number(word, self.what, self.values, self.names)}
+        return {
+            self.field: self.names[word]
+            if word in self.names
+            else statement.number(word, self.what, self.values, self.names)
+        }
 
 
 @dataclass(frozen=True)
 class Label:
     """Label, its address into ``field``."""
+
     field: str
 
     def read(self, word, program, statement):
         if word not in program.labels:
-            raise statement.error(f"No label {word!r} for {statement}, expected a label of the microprogram")
+            raise statement.error(
+                f"No label {word!r} for {statement}, expected a label of the microprogram"
+            )
         return {self.field: program.labels[word]}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Assembler of microprograms: text and a machine's declaration give words, labels and registers. Pure Python."""
+"""Assembler of microprograms: text and a machine's declaration give words, labels and registers.
+Pure Python."""
+
 from .registers import Registers
 from .statement import statements
 
@@ -7,7 +9,8 @@ __all__ = ["Microprogram", "jump_table"]
 
 
 def jump_table(labels, numbers, other, jump="jmp"):
-    """Text of a table for a computed jump: for each of ``numbers`` a jump to its label of ``labels``, number -> label, or to ``other``."""
+    """Text of a table for a computed jump: for each of ``numbers`` a jump to its label of
+    ``labels``, number -> label, or to ``other``."""
     return "\n".join(f"        {jump} {labels.get(number, other)}" for number in numbers)
 
 
@@ -38,6 +41,7 @@ class Microprogram:
     ValueError
         The same, of no line in particular.
     """
+
     def __init__(self, machine, parts, *, constants=None, values=None, entries=()):
         self._machine, self.size, self.labels, self.code = machine, machine.size, {}, []
         self.file = Registers(machine.registers, constants or {}, values or {})
@@ -45,7 +49,9 @@ class Microprogram:
         for statement in statements(parts):
             self._place(statement)
         if len(self.code) > machine.size:
-            raise ValueError(f"The microprogram has {len(self.code)} instructions, more than {machine.size}")
+            raise ValueError(
+                f"The microprogram has {len(self.code)} instructions, more than {machine.size}"
+            )
         missing = sorted({*entries} - {*self.labels})
         if missing:
             raise ValueError(f"The microprogram has no entry {', '.join(missing)}")
@@ -53,7 +59,9 @@ class Microprogram:
         for first, second in zip(self.code, self.code[1:], strict=False):
             for found, message in machine.hazards:
                 if found(first, second):
-                    raise (second if "{second}" in message else first).error("Micro-instruction " + message.format(first=first, second=second))
+                    raise (second if "{second}" in message else first).error(
+                        "Micro-instruction " + message.format(first=first, second=second)
+                    )
         self.file.check_written()
 
     def place(self, address):
@@ -62,20 +70,34 @@ class Microprogram:
         return f"{statement.part}, line {statement.line}, {statement}"
 
     def listing(self, spent=None):
-        """Text: address, word, cycles, fields other than 0, labels and statement of every micro-instruction.
+        """Text: address, word, cycles, fields other than 0, labels and statement of every
+        micro-instruction.
 
-        ``spent``: cycles by address, in the place of what each takes alone, which stands there where the machine says it.
+        ``spent``: cycles by address, in the place of what each takes alone, which stands there
+        where the machine says it.
         """
         layout, names = self._machine.layout, {}
         for label, address in self.labels.items():
             names.setdefault(address, []).append(f"{label}:")
         fields = [layout.describe(word) for word in self.words]
-        cycles = [str(n) for n in spent] if spent is not None else [self._machine.cycles(word) for word in self.words]
-        width, digits, figures = (max(map(len, texts), default=0) for texts in (fields, [f"{(1 << sum(layout.values())) - 1:x}"], cycles))
+        cycles = (
+            [str(n) for n in spent]
+            if spent is not None
+            else [self._machine.cycles(word) for word in self.words]
+        )
+        width, digits, figures = (
+            max(map(len, texts), default=0)
+            for texts in (fields, [f"{(1 << sum(layout.values())) - 1:x}"], cycles)
+        )
         return "".join(
-            f"{address:03x}  {word:0{digits}x}  {taken:>{figures}}{'  ' * bool(figures)}{field:{width}}  {' '.join(names.get(address, [])):11} "
+            f"{address:03x}  {word:0{digits}x}  "
+            f"{taken:>{figures}}{'  ' * bool(figures)}{field:{width}}  "
+            f"{' '.join(names.get(address, [])):11} "
             f"{' '.join(statement.words)}\n"
-            for address, (word, taken, field, statement) in enumerate(zip(self.words, cycles, fields, self.code, strict=True)))
+            for address, (word, taken, field, statement) in enumerate(
+                zip(self.words, cycles, fields, self.code, strict=True)
+            )
+        )
 
     def _place(self, statement):
         """Takes a statement as the next micro-instruction, or does what a directive says."""
@@ -87,12 +109,16 @@ class Microprogram:
         if name == ".align" and len(rest) == 1:
             gap = -len(self.code) % statement.number(rest[0], "alignment", range(1, self.size + 1))
             if gap and not self._machine.filler:
-                raise statement.error(f"Nothing fills the gap of {statement}: the machine's declaration has no filler")
+                raise statement.error(
+                    f"Nothing fills the gap of {statement}: the machine's declaration has no filler"
+                )
             self.code += [statement.filled(self._machine.filler) for _ in range(gap)]
         elif name == ".also" and len(rest) == 2:
             self.file.alias(*rest, statement)
         elif name.startswith("."):
-            raise statement.error(f"No directive {statement}, expected '.align n' or '.also NEW OLD'")
+            raise statement.error(
+                f"No directive {statement}, expected '.align n' or '.also NEW OLD'"
+            )
         else:
             statement.address = len(self.code)
             self.code.append(statement)
@@ -108,7 +134,9 @@ class Microprogram:
     def _fields(self, statement):
         operations, (name, *rest) = self._machine.operations, statement.words
         if name not in operations:
-            raise statement.error(f"No operation {name!r} in {statement}, expected one of {', '.join(operations)}")
+            raise statement.error(
+                f"No operation {name!r} in {statement}, expected one of {', '.join(operations)}"
+            )
         fields, operands, count = operations[name]
         if count is not None and len(rest) != count:
             raise statement.error(f"Operation {statement} has {len(rest)} operands, not {count}")
@@ -117,21 +145,36 @@ class Microprogram:
             given = self._operand(operands, rest, statement)
             twice = fields.keys() & given.keys()
             if twice:
-                raise statement.error(f"Operand {word!r} in {statement} sets {', '.join(sorted(twice))}, which is set already")
+                raise statement.error(
+                    f"Operand {word!r} in {statement} sets {', '.join(sorted(twice))}, which "
+                    f"is set already"
+                )
             fields = fields | given
-        return {field: self.file.number(name, statement) for field, name in self._machine.defaults.items() if field not in fields} | fields
+        return {
+            field: self.file.number(name, statement)
+            for field, name in self._machine.defaults.items()
+            if field not in fields
+        } | fields
 
     def _operand(self, operands, words, statement):
         """Fields that the next operand sets; takes its words."""
         word = words[0]
         sign = "" if word[0].isalnum() or word[0] in "#_" else word[0]
         if sign not in operands:
-            raise statement.error(f"No operand {word!r} in {statement}, expected {' or '.join(f'{s}...' if s else 'a name' for s in operands)}")
+            raise statement.error(
+                f"No operand {word!r} in {statement}, expected "
+                f"{' or '.join(f'{s}...' if s else 'a name' for s in operands)}"
+            )
         fields, taken = {}, 0
         for part in operands[sign]:
             if not isinstance(part, dict):
                 if not words:
-                    raise statement.error(f"Operand {word!r} in {statement} lacks its {type(part).__name__.lower()}")
-                part, taken = part.read(words.pop(0)[0 if taken else len(sign):], self, statement), 1
+                    raise statement.error(
+                        f"Operand {word!r} in {statement} lacks its {type(part).__name__.lower()}"
+                    )
+                part, taken = (
+                    part.read(words.pop(0)[0 if taken else len(sign) :], self, statement),
+                    1,
+                )
             fields |= {field: fields.get(field, 0) | value for field, value in part.items()}
         return fields

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Registers of a micro machine, and who gets which. Pure Python."""
+
 from dataclasses import dataclass, field
 
 __all__ = ["RegisterFile", "Registers"]
@@ -7,16 +8,19 @@ __all__ = ["RegisterFile", "Registers"]
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """Registers: ``fixed``, name -> number that the gateware knows; ``arrays``, name -> (number, entries).
+    """Registers: ``fixed``, name -> number that the gateware knows; ``arrays``, name -> (number,
+    entries).
 
-    A variable gets a number of ``variables`` where it is first named, a constant one of ``constants`` (``None``: of ``variables`` as well). An
-    index is OR'ed to an array's number, which is therefore a multiple of a power of two that its entries do not exceed.
+    A variable gets a number of ``variables`` where it is first named, a constant one of
+    ``constants`` (``None``: of ``variables`` as well). An index is OR'ed to an array's number,
+    which is therefore a multiple of a power of two that its entries do not exceed.
 
     Raises
     ------
     ValueError
         An array's number is none.
     """
+
     size: int
     fixed: dict = field(default_factory=dict)
     arrays: dict = field(default_factory=dict)
@@ -27,11 +31,16 @@ class RegisterFile:
         for name, (number, entries) in self.arrays.items():
             multiple = 1 << (entries - 1).bit_length()
             if number % multiple:
-                raise ValueError(f"Array {name} of {entries} entries has number {number}, expected a multiple of {multiple}")
+                raise ValueError(
+                    f"Array {name} of {entries} entries has number {number}, expected a "
+                    f"multiple of {multiple}"
+                )
 
 
 class Registers:
-    """The registers of one microprogram; ``names``: name -> number, ``values``: what each register holds after configuration."""
+    """The registers of one microprogram; ``names``: name -> number, ``values``: what each register
+    holds after configuration."""
+
     def __init__(self, file, constants, arrays):
         self._file, self._read, self._written, self._fixed = file, {}, set(), set()
         self.names = file.fixed | {name: number for name, (number, _) in file.arrays.items()}
@@ -44,20 +53,25 @@ class Registers:
             number, count = file.arrays[name]
             if len(given) > count:
                 raise ValueError(f"Array {name} has {count} entries, not {len(given)}")
-            self.values[number:number + len(given)] = given
+            self.values[number : number + len(given)] = given
 
     def number(self, name, statement, written=False):
-        """Number of a register; a variable or constant (``#n``) gets one where it is first named."""
+        """Number of a register; a variable or constant (``#n``) gets one where it is first
+        named."""
         if name not in self.names:
             if name.startswith("#"):
                 self._constant(name, int(name[1:]), statement)
             elif not self._file.variables:
-                raise statement.error(f"No register {name!r} for {statement}, expected one of {', '.join(self.names)}")
+                raise statement.error(
+                    f"No register {name!r} for {statement}, expected one of {', '.join(self.names)}"
+                )
             else:
                 self.names[name] = self._next(self._variables, name, statement)
         number = self.names[name]
         if written and number in self._fixed:
-            raise statement.error(f"Nothing can be stored in {statement}: {name} is a constant, expected a register")
+            raise statement.error(
+                f"Nothing can be stored in {statement}: {name} is a constant, expected a register"
+            )
         if written:
             self._written.add(number)
         elif not name.startswith("#"):
@@ -68,8 +82,10 @@ class Registers:
         """Number of an entry of an array."""
         number, count = self._file.arrays.get(name, (0, 0))
         if not 0 <= entry < count:
-            raise statement.error(f"No array {name!r} with entry {entry} for {statement}, expected one of "
-                                  f"{', '.join(f'{n}.0 to {n}.{c - 1}' for n, (_, c) in self._file.arrays.items())}")
+            raise statement.error(
+                f"No array {name!r} with entry {entry} for {statement}, expected one of "
+                f"{', '.join(f'{n}.0 to {n}.{c - 1}' for n, (_, c) in self._file.arrays.items())}"
+            )
         return number + entry
 
     def alias(self, name, other, statement):

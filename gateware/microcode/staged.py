@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the gateware of micro machines shares: registers in block RAM, and the front of those that work in two stages."""
+"""What the gateware of micro machines shares: registers in block RAM, and the front of those that
+work in two stages."""
+
 from types import SimpleNamespace
 
 from amaranth import Signal, Value
@@ -20,52 +22,72 @@ class RegisterMachine(wiring.Component):
     ----------
     told : write port of the registers, for who looks on, once elaborated
     """
+
     def __init__(self, program, members):
         self._program = program
         super().__init__(members)
 
     def _registers(self, m):
-        """Read port of the registers. What is read in the cycle of its write is never used: machine or assembler see to it."""
+        """Read port of the registers. What is read in the cycle of its write is never used: machine
+        or assembler see to it."""
         values = self._program.registers
-        m.submodules.registers_disjoint = registers = memory.Memory(shape=32, depth=len(values), init=values)
+        m.submodules.registers_disjoint = registers = memory.Memory(
+            shape=32, depth=len(values), init=values
+        )
         read, self.told = registers.read_port(), registers.write_port()
         return read
 
     def writes(self, name):
-        """Whether register ``name`` is written in this cycle, once elaborated; the value is ``told.data``."""
+        """Whether register ``name`` is written in this cycle, once elaborated; the value is
+        ``told.data``."""
         return self.told.en & (self.told.addr == self._program.names[name])
 
 
 class StagedMachine(RegisterMachine):
-    """Base of machines that execute a micro-instruction of up to 32 bits a cycle, in two stages: in the first its operand is addressed and what steers the
-    second is decoded, in the second all else is done.
+    """Base of machines that execute a micro-instruction of up to 32 bits a cycle, in two stages: in
+    the first its operand is addressed and what steers the second is decoded, in the second all else
+    is done.
 
     Members
     -------
     write, write_address, write_data : In: to a register; the program's own writes go first
     """
+
     def _stages(self, m, layout, late, advance):
         """Program and registers.
 
-        ``layout`` : :class:`~.layout.Layout`; ``late`` : names of the fields that the second stage needs; ``advance`` : both stages go on
+        ``layout`` : :class:`~.layout.Layout`; ``late`` :
+            names of the fields that the second stage needs; ``advance`` : both stages go on
 
-        Returns ``fetch`` and ``read``, ports of program and registers, whose addresses are left open; ``first`` and ``second``, the fields in each
-        stage; ``valid``, a micro-instruction is in the second stage; ``jump``, to be driven: the one in the first is dropped; ``advance``.
+        Returns ``fetch`` and ``read``, ports of program and registers, whose addresses are left
+        open; ``first`` and ``second``, the fields in each stage; ``valid``, a micro-instruction is
+        in the second stage; ``jump``, to be driven: the one in the first is dropped; ``advance``.
         """
         program = self._program
         m.submodules.code = code = memory.Memory(shape=32, depth=program.size, init=program.words)
-        s = SimpleNamespace(fetch=code.read_port(), read=self._registers(m), valid=Signal(name="valid"), jump=Signal(name="jump"), advance=advance)
+        s = SimpleNamespace(
+            fetch=code.read_port(),
+            read=self._registers(m),
+            valid=Signal(name="valid"),
+            jump=Signal(name="jump"),
+            advance=advance,
+        )
         fields = data.StructLayout(layout)
-        s.first = data.View(fields, s.fetch.data[:fields.size])
+        s.first = data.View(fields, s.fetch.data[: fields.size])
         s.second = Signal(data.StructLayout({name: layout[name] for name in late}), name="second")
         loaded = Signal()
         m.d.comb += [s.fetch.en.eq(advance), s.read.en.eq(advance)]
         with m.If(advance):
-            m.d.sync += [loaded.eq(1), s.valid.eq(loaded & ~s.jump), *(s.second[name].eq(s.first[name]) for name in late)]
+            m.d.sync += [
+                loaded.eq(1),
+                s.valid.eq(loaded & ~s.jump),
+                *(s.second[name].eq(s.first[name]) for name in late),
+            ]
         return s
 
     def _decode(self, m, s, **values):
-        """Makes flip-flops ``s.<name>`` that have in the second stage what ``values`` are in the first."""
+        """Makes flip-flops ``s.<name>`` that have in the second stage what ``values`` are in the
+        first."""
         for name, value in values.items():
             held = Signal(len(Value.cast(value)), name=name)
             with m.If(s.advance):
@@ -73,7 +95,12 @@ class StagedMachine(RegisterMachine):
             setattr(s, name, held)
 
     def _write(self, m, own, address, value):
-        """Writes ``value`` to register ``address`` in cycles of ``own``, what comes from outside in others."""
-        m.d.comb += [self.told.en.eq(own | self.write), self.told.addr.eq(self.write_address), self.told.data.eq(self.write_data)]
+        """Writes ``value`` to register ``address`` in cycles of ``own``, what comes from outside in
+        others."""
+        m.d.comb += [
+            self.told.en.eq(own | self.write),
+            self.told.addr.eq(self.write_address),
+            self.told.data.eq(self.write_data),
+        ]
         with m.If(own):
             m.d.comb += [self.told.addr.eq(address), self.told.data.eq(value)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Statements of a microprogram's text. Pure Python."""
+
 from dataclasses import dataclass, field, replace
 
 __all__ = ["MicrocodeError", "Statement", "statements"]
@@ -11,7 +12,9 @@ class MicrocodeError(ValueError):
 
 @dataclass
 class Statement:
-    """Labels and words of one statement, and where it stands; once assembled its ``address``, and its ``fields`` as items."""
+    """Labels and words of one statement, and where it stands; once assembled its ``address``, and
+    its ``fields`` as items."""
+
     part: str
     line: int
     labels: list
@@ -30,13 +33,19 @@ class Statement:
         return MicrocodeError(f"{self.part}, line {self.line}: {message}")
 
     def number(self, text, what, values=None, names=()):
-        """A number of the text, in any notation of Python's; ``values``: range it must lie in; ``names``: what else stands in its place."""
+        """A number of the text, in any notation of Python's; ``values``: range it must lie in;
+        ``names``: what else stands in its place."""
         try:
             value = int(text, 0)
         except ValueError:
-            raise self.error(f"{text!r} in {self} is no {what.lower()}, expected {' or '.join(['a number', *names])}") from None
+            raise self.error(
+                f"{text!r} in {self} is no {what.lower()}, expected "
+                f"{' or '.join(['a number', *names])}"
+            ) from None
         if values is not None and value not in values:
-            raise self.error(f"{what.capitalize()} in {self} is not from {values[0]} to {values[-1]}")
+            raise self.error(
+                f"{what.capitalize()} in {self} is not from {values[0]} to {values[-1]}"
+            )
         return value
 
     def filled(self, text):
@@ -45,7 +54,8 @@ class Statement:
 
 
 def statements(parts):
-    """Every :class:`Statement` of ``parts``, name -> text. Lines and ``;`` end one, ``//`` begins a comment, ``name:`` is a label."""
+    """Every :class:`Statement` of ``parts``, name -> text. Lines and ``;`` end one, ``//`` begins a
+    comment, ``name:`` is a label."""
     for part, text in parts.items():
         labels = []
         for line, content in enumerate(text.splitlines(), 1):
@@ -53,7 +63,9 @@ def statements(parts):
                 while words and words[0].endswith(":"):
                     labels.append(words.pop(0)[:-1])
                     if not labels[-1].isidentifier():
-                        raise MicrocodeError(f"{part}, line {line}: {labels[-1]!r} is no label, expected a name")
+                        raise MicrocodeError(
+                            f"{part}, line {line}: {labels[-1]!r} is no label, expected a name"
+                        )
                 if words:
                     yield Statement(part, line, labels, words)
                     labels = []

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Datapath helpers: output registers without reset, small products, widths, counters that know their last value."""
+"""Datapath helpers: output registers without reset, small products, widths, counters that know
+their last value."""
+
 from amaranth import Cat, Module, Mux, Signal
 
 __all__ = ["Countdown", "narrowest", "small_product", "without_reset"]
 
 
 def without_reset(m, member):
-    """A register without reset that drives the output ``member``: for values that nobody looks at before they are made."""
-    held = Signal.like(member, name=f"{member.name}_held" if isinstance(member, Signal) else "held", reset_less=True)
+    """A register without reset that drives the output ``member``: for values that nobody looks at
+    before they are made."""
+    held = Signal.like(
+        member,
+        name=f"{member.name}_held" if isinstance(member, Signal) else "held",
+        reset_less=True,
+    )
     m.d.comb += member.eq(held)
     return held
 
@@ -16,8 +23,8 @@ def small_product(a, b):
     """``a * b``, unsigned, as a sum of shifted rows: yosys would spend a DSP on any ``*``."""
     rows = [Mux(b[k], a << k, 0) for k in range(len(b))]
     while len(rows) > 1:
-        rows = [sum(rows[k:k + 2]) for k in range(0, len(rows), 2)]
-    return rows[0][:len(a) + len(b)]
+        rows = [sum(rows[k : k + 2]) for k in range(0, len(rows), 2)]
+    return rows[0][: len(a) + len(b)]
 
 
 def narrowest(value, bits):
@@ -34,6 +41,7 @@ class Countdown:
     bits : int
     name : str
     """
+
     def __init__(self, m: Module, bits, name):
         self._m = m
         self.left = Signal(bits, name=f"{name}_left", reset_less=True)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Delay lines: chains of registers, read at their end, at any stage, or stage by stage of a pipeline."""
+"""Delay lines: chains of registers, read at their end, at any stage, or stage by stage of a
+pipeline."""
+
 from amaranth import Signal, Value
 from amaranth.lib import memory
 
@@ -7,12 +9,15 @@ __all__ = ["DelayLine", "Stages", "delay"]
 
 
 def delay(m, value, cycles, name=None, *, clear=None):
-    """``value``, ``cycles`` cycles later, through registers without reset called ``name_1`` and so on.
+    """``value``, ``cycles`` cycles later, through registers without reset called ``name_1`` and so
+    on.
 
     With ``clear`` the registers have a reset, and a cycle of ``clear`` empties them.
     """
     for k in range(cycles):
-        held = Signal.like(value, name=f"{name}_{k + 1}" if name else "held", reset_less=clear is None)
+        held = Signal.like(
+            value, name=f"{name}_{k + 1}" if name else "held", reset_less=clear is None
+        )
         m.d.sync += held.eq(value)
         if clear is not None:
             with m.If(clear):
@@ -22,7 +27,8 @@ def delay(m, value, cycles, name=None, *, clear=None):
 
 
 class DelayLine:
-    """A delay line with taps: ``line[n]`` is ``value``, ``n`` cycles later; stages are made as they are asked for and shared. No reset.
+    """A delay line with taps: ``line[n]`` is ``value``, ``n`` cycles later; stages are made as they
+    are asked for and shared. No reset.
 
     Parameters
     ----------
@@ -30,6 +36,7 @@ class DelayLine:
     value : Value
     name : str
     """
+
     def __init__(self, m, value, name):
         self._m, self._name, self._taps = m, name, [value]
 
@@ -49,25 +56,39 @@ class DelayLine:
 
     @classmethod
     def stored(cls, m, value, name, cycles):
-        """A line of which nothing before ``cycles`` (2 to 8) is wanted: a block RAM, for chips that have those left, and no logic."""
+        """A line of which nothing before ``cycles`` (2 to 8) is wanted: a block RAM, for chips that
+        have those left, and no logic."""
         if not 2 <= cycles <= 8:
             raise ValueError(f"Delay of a stored line must be 2 to 8, not {cycles!r}")
         ram = memory.Memory(shape=len(value), depth=8, init=[], attrs={"ram_style": "block"})
         m.submodules[f"{name}_disjoint"] = ram
-        put, get, at = ram.write_port(), ram.read_port(), Signal(3, name=f"{name}_at", reset_less=True)
+        put, get, at = (
+            ram.write_port(),
+            ram.read_port(),
+            Signal(3, name=f"{name}_at", reset_less=True),
+        )
         # Written at the end of this cycle, read cycles - 1 later.
         m.d.sync += at.eq(at + 1)
-        m.d.comb += [put.addr.eq(at), put.data.eq(value), put.en.eq(1), get.addr.eq(at - (cycles - 1)), get.en.eq(1)]
+        m.d.comb += [
+            put.addr.eq(at),
+            put.data.eq(value),
+            put.en.eq(1),
+            get.addr.eq(at - (cycles - 1)),
+            get.en.eq(1),
+        ]
         line = cls(m, value, name)
         line._taps += [None] * (cycles - 1) + [get.data]
         return line
 
 
 class Stages:
-    """Stage registers of a pipeline that never stalls: ``stage(n, value, shape, name)`` holds what stage n computes. No reset.
+    """Stage registers of a pipeline that never stalls: ``stage(n, value, shape, name)`` holds what
+    stage n computes. No reset.
 
-    Stages in ``merged`` have no registers: what they compute is there in the stage before; ``carry`` heeds that.
+    Stages in ``merged`` have no registers: what they compute is there in the stage before;
+    ``carry`` heeds that.
     """
+
     def __init__(self, m, merged=()):
         self._m, self._merged = m, frozenset(merged)
 

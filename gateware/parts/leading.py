@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Leading zeros, counted by a tree of equal halves."""
+
 from amaranth import Cat, Const, Mux, Value
 
 __all__ = ["leading_zeros"]
 
 
 def leading_zeros(value):
-    """Leading zeros of ``value``, its length if it is 0: as many levels of one multiplexer as the count has bits."""
+    """Leading zeros of ``value``, its length if it is 0: as many levels of one multiplexer as the
+    count has bits."""
     value = Value.cast(value)
     width = 1 << len(value).bit_length()
 
@@ -19,4 +21,4 @@ def leading_zeros(value):
         return any_low | any_high, Cat(Mux(any_high, high, low), ~any_high)
 
     # Ones below the value end the count.
-    return count(Cat(Const(-1, width - len(value)), value))[1][:len(value).bit_length()]
+    return count(Cat(Const(-1, width - len(value)), value))[1][: len(value).bit_length()]

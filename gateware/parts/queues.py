@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queues of streams in flip-flops, one entry a cycle, latency one cycle.
 
-:class:`StreamBuffer` has two entries and cuts every path between its sides; :class:`PairQueue` has two and an ``i.ready`` that drives as
+:class:`StreamBuffer` has two entries and cuts every path between its sides; :class:`PairQueue` has
+two and an ``i.ready`` that drives as
 much as it likes; :class:`ShiftQueue` has any number, whose entries can be looked at.
 """
+
 from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -14,8 +16,9 @@ __all__ = ["PairQueue", "ShiftQueue", "StreamBuffer"]
 class ShiftQueue(wiring.Component):
     """A queue of a few entries in flip-flops: entries shift towards the head.
 
-    Costs about one logic cell a bit, where an addressed queue of that depth costs three. Latency: one cycle; one entry
-    a cycle. ``i.ready`` does not depend on ``o.ready``: a full queue takes nothing in the cycle it gives.
+    Costs about one logic cell a bit, where an addressed queue of that depth costs three. Latency:
+    one cycle; one entry a cycle. ``i.ready`` does not depend on ``o.ready``: a full queue takes
+    nothing in the cycle it gives.
 
     Parameters
     ----------
@@ -33,6 +36,7 @@ class ShiftQueue(wiring.Component):
     contents : list of (Signal, Signal)
         Of every place, head first: whether it holds an entry, and the entry.
     """
+
     def __init__(self, *, shape, depth):
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
             raise ValueError(f"Depth must be a positive integer, not {depth!r}")
@@ -48,8 +52,11 @@ class ShiftQueue(wiring.Component):
         entries, full = self._entries, self._full
         push, pop = Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(~full[-1]), self.o.valid.eq(full[0]), self.o.payload.eq(entries[0]),
-            push.eq(self.i.valid & self.i.ready), pop.eq(self.o.valid & self.o.ready),
+            self.i.ready.eq(~full[-1]),
+            self.o.valid.eq(full[0]),
+            self.o.payload.eq(entries[0]),
+            push.eq(self.i.valid & self.i.ready),
+            pop.eq(self.o.valid & self.o.ready),
         ]
         with m.If(pop & ~push):
             m.d.sync += full.eq(full >> 1)
@@ -69,7 +76,8 @@ class ShiftQueue(wiring.Component):
 
 
 class StreamBuffer(wiring.Component):
-    """Two entries that cut every combinational path between ``i`` and ``o``, both ways. Latency: one cycle.
+    """Two entries that cut every combinational path between ``i`` and ``o``, both ways. Latency:
+    one cycle.
 
     Parameters
     ----------
@@ -80,13 +88,17 @@ class StreamBuffer(wiring.Component):
     -------
     i : In(stream), o : Out(stream)
     """
+
     def __init__(self, *, shape):
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
     def elaborate(self, platform):
         m = Module()
         # Payloads without reset: what nobody looks at need not be 0, and a reset's wires are long.
-        spare, payload = Signal.like(self.i.payload, reset_less=True), Signal.like(self.o.payload, reset_less=True)
+        spare, payload = (
+            Signal.like(self.i.payload, reset_less=True),
+            Signal.like(self.o.payload, reset_less=True),
+        )
         held = Signal()
         m.d.comb += [self.i.ready.eq(~held), self.o.payload.eq(payload)]
         with m.If(self.o.ready | ~self.o.valid):
@@ -101,8 +113,9 @@ class StreamBuffer(wiring.Component):
 
 
 class PairQueue(wiring.Component):
-    """Two entries, one a cycle, latency one cycle. ``i.ready`` comes from a flip-flop that nothing inside reads, without a gate
-    behind it: it may drive as much as it likes and the queue's own loop stays short. ``o.payload`` is 0 while there is nothing.
+    """Two entries, one a cycle, latency one cycle. ``i.ready`` comes from a flip-flop that nothing
+    inside reads, without a gate behind it: it may drive as much as it likes and the queue's own
+    loop stays short. ``o.payload`` is 0 while there is nothing.
 
     Parameters
     ----------
@@ -112,6 +125,7 @@ class PairQueue(wiring.Component):
     -------
     i : In(stream), o : Out(stream); ``o.ready`` only while ``o.valid``
     """
+
     def __init__(self, *, shape):
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
         #: What stands behind the head, if anything does: for proofs.
@@ -126,10 +140,20 @@ class PairQueue(wiring.Component):
         held, full, room = Signal(), Signal(), Signal(init=1)
         pop, push, full_next = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(room), self.o.valid.eq(held), Value.cast(self.o.payload).eq(head),
-            new.eq(Value.cast(self.i.payload) & self.i.valid.replicate(bits)), pop.eq(self.o.ready),
-            push.eq(self.i.valid & ~full), full_next.eq(~pop & (full | (push & held))), self.room_next.eq(~full_next)]
-        m.d.sync += [full.eq(full_next), room.eq(self.room_next), held.eq((held & ~pop) | full | push)]
+            self.i.ready.eq(room),
+            self.o.valid.eq(held),
+            Value.cast(self.o.payload).eq(head),
+            new.eq(Value.cast(self.i.payload) & self.i.valid.replicate(bits)),
+            pop.eq(self.o.ready),
+            push.eq(self.i.valid & ~full),
+            full_next.eq(~pop & (full | (push & held))),
+            self.room_next.eq(~full_next),
+        ]
+        m.d.sync += [
+            full.eq(full_next),
+            room.eq(self.room_next),
+            held.eq((held & ~pop) | full | push),
+        ]
         with m.If(pop | ~held):
             m.d.sync += head.eq(Mux(full, second, new))
         with m.If(~full):

@@ -1,30 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fixed places for the multipliers and the block RAMs of large arrays.
 
-nextpnr's placer draws an array together near the pins that its results go to, and fills the tiles beside the DSPs there more
-densely than their wires allow. With the multipliers spread over all DSP columns, those of one column of the array side by
-side, everything else finds its place between them. Block RAMs likewise: where an array takes most of an FPGA's, which one lies
-where decides how far everything beside them has to reach.
+nextpnr's placer draws an array together near the pins that its results go to, and fills the tiles
+beside the DSPs there more densely than their wires allow. With the multipliers spread over all DSP
+columns, those of one column of the array side by side, everything else finds its place between
+them. Block RAMs likewise: where an array takes most of an FPGA's, which one lies where decides how
+far everything beside them has to reach.
 """
+
 __all__ = ["across", "dsp_clusters", "dsp_rows", "pair_places", "ram_columns", "ram_rows"]
 
-# FPGA -> rows of DSP blocks, and the columns in which their blocks begin (as Project Trellis's tile grid has them).
+# FPGA -> rows of DSP blocks, and the columns in which their blocks begin (as Project Trellis's tile
+# grid has them).
 _BLOCKS = {"LFE5U-85F": ((10, 34, 58), (4, 13, 22, 31, 40, 49, 58, 69, 78, 87, 96, 105, 114))}
 # Multipliers of a block: columns from its beginning, name.
 _MULTIPLIERS = ((0, "MULT18_0"), (1, "MULT18_1"), (4, "MULT18_4"), (5, "MULT18_5"))
-# FPGA -> rows of block RAMs, and the columns in which their groups of four begin, the four two columns apart.
-_RAMS = {"LFE5U-85F": ((22, 46, 70, 82), _BLOCKS["LFE5U-85F"][1]), "LFE5U-25F": ((25, 37), (4, 13, 22, 33, 42, 51, 60))}
+# FPGA -> rows of block RAMs, and the columns in which their groups of four begin, the four two
+# columns apart.
+_RAMS = {
+    "LFE5U-85F": ((22, 46, 70, 82), _BLOCKS["LFE5U-85F"][1]),
+    "LFE5U-25F": ((25, 37), (4, 13, 22, 33, 42, 51, 60)),
+}
 _RAMS["LFE5U-12F"] = _RAMS["LFE5U-25F"]
 
 
 def dsp_rows(device):
-    """Multipliers of an FPGA by nextpnr's names, a list for each row of DSP blocks, from left to right; none of a device without a plan."""
+    """Multipliers of an FPGA by nextpnr's names, a list for each row of DSP blocks, from left to
+    right; none of a device without a plan."""
     rows, columns = _BLOCKS.get(device, ((), ()))
-    return [[f"X{x + offset}/Y{y}/{name}" for x in columns for offset, name in _MULTIPLIERS] for y in rows]
+    return [
+        [f"X{x + offset}/Y{y}/{name}" for x in columns for offset, name in _MULTIPLIERS]
+        for y in rows
+    ]
 
 
 def across(row, groups, size):
-    """``groups`` lists of ``size`` neighbours of ``row``, each in the middle of its share of the FPGA's width.
+    """``groups`` lists of ``size`` neighbours of ``row``, each in the middle of its share of the
+    FPGA's width.
 
     Parameters
     ----------
@@ -35,11 +47,12 @@ def across(row, groups, size):
     """
     each = len(row) / groups
     begins = [round(group * each + (each - size) / 2) for group in range(groups)]
-    return [row[begin:begin + size] for begin in begins]
+    return [row[begin : begin + size] for begin in begins]
 
 
 def dsp_clusters(device, count, size):
-    """``count`` lists of ``size`` multipliers side by side, each beside (or above) the one before it.
+    """``count`` lists of ``size`` multipliers side by side, each beside (or above) the one before
+    it.
 
     Parameters
     ----------
@@ -49,8 +62,9 @@ def dsp_clusters(device, count, size):
 
     Returns
     -------
-    list of lists of str, or an empty one where ``device`` has no plan or not so many multipliers in clusters, or where they are not
-    more than half of all: a small array is better off near what it works with
+    list of lists of str, or an empty one where ``device`` has no plan or not so many multipliers in
+    clusters, or where they are not more than half of all: a small array is better off near what it
+    works with
     """
     clusters, rows = [], dsp_rows(device)
     if 2 * count * size <= sum(map(len, rows)):
@@ -58,27 +72,32 @@ def dsp_clusters(device, count, size):
     for number, row in enumerate(rows):
         each = len(row) // size
         margin = (len(row) - each * size) // 2
-        found = [row[margin + size * k:margin + size * (k + 1)] for k in range(each)]
+        found = [row[margin + size * k : margin + size * (k + 1)] for k in range(each)]
         clusters += found[::-1] if number % 2 else found
     return clusters[:count] if len(clusters) >= count else []
 
 
 def pair_places(device, multipliers, pairs, size):
-    """Places of :class:`~.packed.PackedProducts` that makes products for ``pairs`` columns (or lanes), ``size`` each: those of a pair side by side.
+    """Places of :class:`~.packed.PackedProducts` that makes products for ``pairs`` columns (or
+    lanes), ``size`` each: those of a pair side by side.
 
     Parameters
     ----------
     device : str
     multipliers : str
-        Its place in the engine, names of submodules with dots between; product ``k`` of pair ``p`` is its number ``k * pairs + p``.
+        Its place in the engine, names of submodules with dots between; product ``k`` of pair ``p``
+        is its number ``k * pairs + p``.
     pairs, size : int
 
     Returns
     -------
     dict, name of the DSP in the engine -> place; empty where :func:`dsp_clusters` has no plan
     """
-    return {f"{multipliers}.dsp_{k * pairs + pair}": place
-            for pair, places in enumerate(dsp_clusters(device, pairs, size)) for k, place in enumerate(places)}
+    return {
+        f"{multipliers}.dsp_{k * pairs + pair}": place
+        for pair, places in enumerate(dsp_clusters(device, pairs, size))
+        for k, place in enumerate(places)
+    }
 
 
 def ram_rows(device):
@@ -88,8 +107,9 @@ def ram_rows(device):
 
 
 def ram_columns(device, cols, size):
-    """``cols`` lists of ``size`` block RAMs: each a part of the FPGA's width, through all its rows of block RAMs, each RAM beside (or above) the
-    one before it. ``device`` and the empty list as of :func:`dsp_clusters`, ``cols`` and ``size`` as its ``count`` and ``size``.
+    """``cols`` lists of ``size`` block RAMs: each a part of the FPGA's width, through all its rows
+    of block RAMs, each RAM beside (or above) the one before it. ``device`` and the empty list as of
+    :func:`dsp_clusters`, ``cols`` and ``size`` as its ``count`` and ``size``.
     """
     rows = ram_rows(device)
     if not rows or 2 * cols * size <= sum(map(len, rows)):
@@ -100,7 +120,7 @@ def ram_columns(device, cols, size):
         places = []
         for number, row in enumerate(rows):
             begin = column * len(row) // cols
-            part = row[begin:(column + 1) * len(row) // cols][:each]
+            part = row[begin : (column + 1) * len(row) // cols][:each]
             places += part[::-1] if number % 2 else part
         if len(places) < size:
             return []

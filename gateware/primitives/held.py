@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Multipliers that keep one operand: signed 8 x 8, the kept one in the input register of an SB_MAC16."""
+"""Multipliers that keep one operand: signed 8 x 8, the kept one in the input register of an
+SB_MAC16."""
+
 from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -20,8 +22,8 @@ class HeldMultipliers(wiring.Component):
     registered : bool
         With a register behind the product (latency 1), else without (latency 0).
     kind : ``"dsp"``, ``"lut"`` or ``"rows"``
-        SB_MAC16 (two products each), logic, or an iCE40's logic in fewer cells and a longer path (:mod:`.rows`); ``"dsp"`` and ``"rows"`` mean
-        ``*`` in families other than ``"ice40"``.
+        SB_MAC16 (two products each), logic, or an iCE40's logic in fewer cells and a longer path
+        (:mod:`.rows`); ``"dsp"`` and ``"rows"`` mean ``*`` in families other than ``"ice40"``.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
@@ -31,15 +33,21 @@ class HeldMultipliers(wiring.Component):
     a : In, ``signed(8)``, common to all lanes
     p : Out, array of ``signed(16)``
     """
+
     def __init__(self, *, lanes, registered, kind="dsp", family=None):
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 2 or lanes % 2:
             raise ValueError(f"Number of lanes must be a positive even number, not {lanes!r}")
         check_kind(kind, ("dsp", "lut", "rows"))
         check_family(family)
         self.lanes, self.registered, self.kind, self.family = lanes, bool(registered), kind, family
-        super().__init__({
-            "load": In(1), "weight": In(signed(8)).array(lanes), "a": In(signed(8)), "p": Out(signed(16)).array(lanes),
-        })
+        super().__init__(
+            {
+                "load": In(1),
+                "weight": In(signed(8)).array(lanes),
+                "a": In(signed(8)),
+                "p": Out(signed(16)).array(lanes),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -68,13 +76,46 @@ class HeldMultipliers(wiring.Component):
     def _mac16(self, m, lane):
         product = Signal(32, name=f"product_{lane}")
         register = Const(int(self.registered), 1)
-        zeros = ("BHOLD", "CHOLD", "DHOLD", "IRSTTOP", "IRSTBOT", "ORSTTOP", "ORSTBOT", "OLOADTOP", "OLOADBOT",
-                 "ADDSUBTOP", "ADDSUBBOT", "OHOLDTOP", "OHOLDBOT", "CI", "ACCUMCI", "SIGNEXTIN")
+        zeros = (
+            "BHOLD",
+            "CHOLD",
+            "DHOLD",
+            "IRSTTOP",
+            "IRSTBOT",
+            "ORSTTOP",
+            "ORSTBOT",
+            "OLOADTOP",
+            "OLOADBOT",
+            "ADDSUBTOP",
+            "ADDSUBBOT",
+            "OHOLDTOP",
+            "OHOLDBOT",
+            "CI",
+            "ACCUMCI",
+            "SIGNEXTIN",
+        )
         m.submodules[f"dsp_{lane}"] = Instance(
-            "SB_MAC16", p_A_REG=Const(1, 1), p_B_REG=Const(0, 1), p_TOP_8x8_MULT_REG=register,
-            p_BOT_8x8_MULT_REG=register, p_TOPOUTPUT_SELECT=Const(2, 2), p_BOTOUTPUT_SELECT=Const(2, 2),
-            p_MODE_8x8=Const(1, 1), p_A_SIGNED=Const(1, 1), p_B_SIGNED=Const(1, 1),
-            i_CLK=ClockSignal(), i_CE=Const(1), i_AHOLD=~self.load, i_A=Cat(self.weight[lane], self.weight[lane + 1]),
-            i_B=Cat(self.a, self.a), i_C=Const(0, 16), i_D=Const(0, 16), o_O=product,
-            **{f"i_{pin}": Const(0) for pin in zeros})
-        m.d.comb += [self.p[lane].eq(product[:16].as_signed()), self.p[lane + 1].eq(product[16:].as_signed())]
+            "SB_MAC16",
+            p_A_REG=Const(1, 1),
+            p_B_REG=Const(0, 1),
+            p_TOP_8x8_MULT_REG=register,
+            p_BOT_8x8_MULT_REG=register,
+            p_TOPOUTPUT_SELECT=Const(2, 2),
+            p_BOTOUTPUT_SELECT=Const(2, 2),
+            p_MODE_8x8=Const(1, 1),
+            p_A_SIGNED=Const(1, 1),
+            p_B_SIGNED=Const(1, 1),
+            i_CLK=ClockSignal(),
+            i_CE=Const(1),
+            i_AHOLD=~self.load,
+            i_A=Cat(self.weight[lane], self.weight[lane + 1]),
+            i_B=Cat(self.a, self.a),
+            i_C=Const(0, 16),
+            i_D=Const(0, 16),
+            o_O=product,
+            **{f"i_{pin}": Const(0) for pin in zeros},
+        )
+        m.d.comb += [
+            self.p[lane].eq(product[:16].as_signed()),
+            self.p[lane + 1].eq(product[16:].as_signed()),
+        ]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Registers that synthesis leaves as they are."""
+
 from amaranth import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -10,9 +11,11 @@ __all__ = ["KeptRegister"]
 
 
 class KeptRegister(wiring.Component):
-    """A register of ``width`` bits that is not merged with others of the same input: a leaf of a fan-out tree.
+    """A register of ``width`` bits that is not merged with others of the same input: a leaf of a
+    fan-out tree.
 
-    Synthesis merges flip-flops of equal inputs, whatever they were meant to relieve; flip-flops by instance stay. There is no reset.
+    Synthesis merges flip-flops of equal inputs, whatever they were meant to relieve; flip-flops by
+    instance stay. There is no reset.
 
     Parameters
     ----------
@@ -24,6 +27,7 @@ class KeptRegister(wiring.Component):
     -------
     d : In(``width``); q : Out(``width``), ``d`` of the last cycle
     """
+
     def __init__(self, *, width, family=None):
         if not isinstance(width, int) or isinstance(width, bool) or width < 1:
             raise ValueError(f"Width must be a positive integer, not {width!r}")
@@ -40,8 +44,19 @@ class KeptRegister(wiring.Component):
             return m
         for bit in range(self.width):
             if self.family == "ecp5":
-                cell = Instance("TRELLIS_FF", p_GSR="DISABLED", p_CEMUX="1", p_CLKMUX="CLK", p_LSRMUX="LSR", p_REGSET="RESET",
-                                i_CLK=ClockSignal(), i_CE=Const(1), i_LSR=Const(0), i_DI=self.d[bit], o_Q=self.q[bit])
+                cell = Instance(
+                    "TRELLIS_FF",
+                    p_GSR="DISABLED",
+                    p_CEMUX="1",
+                    p_CLKMUX="CLK",
+                    p_LSRMUX="LSR",
+                    p_REGSET="RESET",
+                    i_CLK=ClockSignal(),
+                    i_CE=Const(1),
+                    i_LSR=Const(0),
+                    i_DI=self.d[bit],
+                    o_Q=self.q[bit],
+                )
             else:
                 cell = Instance("SB_DFF", i_C=ClockSignal(), i_D=self.d[bit], o_Q=self.q[bit])
             m.submodules[f"bit_{bit}"] = cell

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two int8 products with a common factor from one MULT18X18D, taken apart behind the sums instead of behind each product.
+"""Two int8 products with a common factor from one MULT18X18D, taken apart behind the sums instead
+of behind each product.
 
-P = a * (b * 2**10 + c + 128) needs 18 bits for the second factor whatever b and c are, and no adder in front of it. Its parts add up
-on their own, so that a dot product of many pairs is taken apart once:
+P = a * (b * 2**10 + c + 128) needs 18 bits for the second factor whatever b and c are, and no adder
+in front of it. Its parts add up on their own, so that a dot product of many pairs is taken apart
+once:
 
 * ``upper`` = P >> 10 is a*b and what a*(c + 128) carries into it,
 * ``lower`` = P mod 2**10 is the rest of a*(c + 128),
-* ``carry`` = (a*(c + 128)) >> 10 follows from six bits of ``upper`` and the lowest six of a*b, which are made of logic.
+* ``carry`` = (a*(c + 128)) >> 10 follows from six bits of ``upper`` and the lowest six of a*b,
+  which are made of logic.
 """
+
 from amaranth import Cat, Const, Module, Mux, Shape, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -28,16 +32,20 @@ def part_shapes(count):
 
 
 def unpack(upper, lower, carry, a):
-    """``(sum of a*b, sum of a*c)`` from the sums of the parts, on Python integers or numpy arrays."""
+    """``(sum of a*b, sum of a*c)`` from the sums of the parts, on Python integers or numpy
+    arrays."""
     return upper - carry, carry * 1024 + lower - 128 * a
 
 
 def unpack_sums(m, name, upper, lower, carry, a, width):
-    """The same in gateware, :data:`UNPACK_LATENCY` cycles later, both of ``signed(width)``; ``name`` begins the registers' names."""
+    """The same in gateware, :data:`UNPACK_LATENCY` cycles later, both of ``signed(width)``;
+    ``name`` begins the registers' names."""
+
     def register(value, suffix, bits):
         held = Signal(signed(bits), name=f"{name}_{suffix}", reset_less=True)
         m.d.sync += held.eq(value)
         return held
+
     first = register(upper - carry, "first_early", width)
     rest = register(lower - (a << 7), "rest", width)
     carried = register(carry, "carried", len(carry))
@@ -45,7 +53,8 @@ def unpack_sums(m, name, upper, lower, carry, a, width):
 
 
 class PackedProducts(wiring.Component):
-    """``pairs`` multipliers, each a*b and a*c a cycle, in parts (see the module), :attr:`LATENCY` cycles after the operands.
+    """``pairs`` multipliers, each a*b and a*c a cycle, in parts (see the module), :attr:`LATENCY`
+    cycles after the operands.
 
     Parameters
     ----------
@@ -57,8 +66,10 @@ class PackedProducts(wiring.Component):
     Members
     -------
     a, b, c : In, arrays of ``signed(8)``
-    upper : Out, array of ``signed(16)``; lower : Out, array of ``unsigned(10)``; carry : Out, array of ``signed(6)``
+    upper : Out, array of ``signed(16)``; lower : Out, array of ``unsigned(10)``; carry :
+        Out, array of ``signed(6)``
     """
+
     LATENCY = 3
 
     def __init__(self, *, pairs, dsp_limit=None, family=None):
@@ -67,21 +78,30 @@ class PackedProducts(wiring.Component):
         check_limit(dsp_limit)
         check_family(family)
         if family == "ice40":
-            raise ValueError("Packed products need the 18-bit operands of family 'ecp5'; SB_MAC16 has 16")
+            raise ValueError(
+                "Packed products need the 18-bit operands of family 'ecp5'; SB_MAC16 has 16"
+            )
         self.pairs, self.family = pairs, family
         self.dsps = pairs if dsp_limit is None else min(pairs, dsp_limit)
         upper, lower, carry, _ = part_shapes(1)
-        super().__init__({
-            **{name: In(signed(8)).array(pairs) for name in "abc"},
-            "upper": Out(upper).array(pairs), "lower": Out(lower).array(pairs), "carry": Out(carry).array(pairs),
-        })
+        super().__init__(
+            {
+                **{name: In(signed(8)).array(pairs) for name in "abc"},
+                "upper": Out(upper).array(pairs),
+                "lower": Out(lower).array(pairs),
+                "carry": Out(carry).array(pairs),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         for k in range(self.pairs):
             product, low = (self._packed if k < self.dsps else self._logic)(m, k)
-            for name, part in (("upper", product[10:26].as_signed()), ("lower", product[:10]),
-                               ("carry", (product[10:16] - low)[:6].as_signed())):
+            for name, part in (
+                ("upper", product[10:26].as_signed()),
+                ("lower", product[:10]),
+                ("carry", (product[10:16] - low)[:6].as_signed()),
+            ):
                 member = getattr(self, name)[k]
                 held = Signal.like(member, name=f"{name}_held_{k}", reset_less=True)
                 m.d.sync += held.eq(part)
@@ -101,17 +121,31 @@ class PackedProducts(wiring.Component):
             a_in = Signal(signed(8), name=f"a_in_{k}", reset_less=True)
             operand_in = Signal(signed(18), name=f"operand_in_{k}", reset_less=True)
             m.d.sync += [a_in.eq(a), operand_in.eq(operand), product.eq(a_in * operand_in)]
-        a_low, b_low, low = (Signal(6, name=f"{name}_{k}", reset_less=True) for name in ("a_low", "b_low", "low"))
-        rows = [Mux(b_low[i], a_low[:6 - i] << i, 0)[:6] for i in range(6)]
-        m.d.sync += [a_low.eq(a[:6]), b_low.eq(b[:6]), low.eq((rows[0] + rows[1]) + (rows[2] + rows[3]) + (rows[4] + rows[5]))]
+        a_low, b_low, low = (
+            Signal(6, name=f"{name}_{k}", reset_less=True) for name in ("a_low", "b_low", "low")
+        )
+        rows = [Mux(b_low[i], a_low[: 6 - i] << i, 0)[:6] for i in range(6)]
+        m.d.sync += [
+            a_low.eq(a[:6]),
+            b_low.eq(b[:6]),
+            low.eq((rows[0] + rows[1]) + (rows[2] + rows[3]) + (rows[4] + rows[5])),
+        ]
         return product, low
 
     def _logic(self, m, k):
         """The same without a DSP."""
-        a, b, c = (Signal(signed(8), name=f"{name}_{k}", reset_less=True) for name in ("a_in", "b_in", "c_in"))
-        first, second = (Signal(signed(17), name=f"{name}_{k}", reset_less=True) for name in ("first", "second"))
+        a, b, c = (
+            Signal(signed(8), name=f"{name}_{k}", reset_less=True)
+            for name in ("a_in", "b_in", "c_in")
+        )
+        first, second = (
+            Signal(signed(17), name=f"{name}_{k}", reset_less=True) for name in ("first", "second")
+        )
         m.d.sync += [
-            a.eq(self.a[k]), b.eq(self.b[k]), c.eq(self.c[k]),
-            first.eq(array_product(m, f"{k}_b", a, b)), second.eq(array_product(m, f"{k}_c", a, c) + (a << 7)),
+            a.eq(self.a[k]),
+            b.eq(self.b[k]),
+            c.eq(self.c[k]),
+            first.eq(array_product(m, f"{k}_b", a, b)),
+            second.eq(array_product(m, f"{k}_c", a, c) + (a << 7)),
         ]
         return ((first << 10) + second)[:26], first[:6]

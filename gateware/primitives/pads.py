@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Registers in I/O cells whose pads have known levels before the first clock."""
+
 from amaranth import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import io, wiring
 from amaranth.lib.wiring import In, Out
@@ -10,14 +11,17 @@ __all__ = ["RegisteredOutput", "RegisteredPads"]
 def _register(m, name, d, q, level):
     """An ECP5's output register; ``level`` is its state after configuration."""
     kind, reset = ("OFS1P3BX", "i_PD") if level else ("OFS1P3DX", "i_CD")
-    m.submodules[name] = Instance(kind, **{reset: Const(0)}, i_SCLK=ClockSignal("sync"), i_SP=Const(1), i_D=d, o_Q=q)
+    m.submodules[name] = Instance(
+        kind, **{reset: Const(0)}, i_SCLK=ClockSignal("sync"), i_SP=Const(1), i_D=d, o_Q=q
+    )
 
 
 class RegisteredOutput(wiring.Component):
     """Output registers of domain ``sync`` in the I/O cells of ``port``.
 
-    On an ECP5 they drive ``init`` from the end of configuration on. An iCE40's start low, whatever is asked for: there the pads are released until
-    the first clock, and those that must be high until then need ``PULLUP`` among their attributes.
+    On an ECP5 they drive ``init`` from the end of configuration on. An iCE40's start low, whatever
+    is asked for: there the pads are released until the first clock, and those that must be high
+    until then need ``PULLUP`` among their attributes.
 
     Parameters
     ----------
@@ -29,6 +33,7 @@ class RegisteredOutput(wiring.Component):
     -------
     o : In
     """
+
     def __init__(self, *, port, family, init=0):
         self._port, self._family = port, family
         self._levels = [init >> bit & 1 ^ inverted for bit, inverted in enumerate(port.invert)]
@@ -36,7 +41,10 @@ class RegisteredOutput(wiring.Component):
             for bit, level in enumerate(self._levels):
                 pad = port.io.metadata[bit]
                 if level and not pad.attrs.get("PULLUP"):
-                    raise ValueError(f"Pin {pad.name} must be high before the first clock, and needs the attribute PULLUP for that")
+                    raise ValueError(
+                        f"Pin {pad.name} must be high before the first clock, and needs the "
+                        f"attribute PULLUP for that"
+                    )
         super().__init__({"o": In(len(port))})
 
     def elaborate(self, platform):
@@ -53,8 +61,8 @@ class RegisteredOutput(wiring.Component):
 
 
 class RegisteredPads(wiring.Component):
-    """Input, output and output-enable registers of domain ``sync`` in the I/O cells of ``port``, which does not invert. The pads are released before the
-    first clock.
+    """Input, output and output-enable registers of domain ``sync`` in the I/O cells of ``port``,
+    which does not invert. The pads are released before the first clock.
 
     Parameters
     ----------
@@ -65,6 +73,7 @@ class RegisteredPads(wiring.Component):
     -------
     o : In, oe : In(1), i : Out
     """
+
     def __init__(self, *, port, family):
         if any(port.invert):
             raise ValueError(f"Port must not invert, and this one does: {port!r}")
@@ -75,13 +84,27 @@ class RegisteredPads(wiring.Component):
         m = Module()
         for bit in range(len(self._port)):
             if self._family != "ecp5":
-                # An enable for every pin: each I/O cell has its own register for it. An iCE40's starts low.
+                # An enable for every pin: each I/O cell has its own register for it. An iCE40's
+                # starts low.
                 buffer = m.submodules[f"pad_{bit}"] = io.FFBuffer("io", self._port[bit])
-                m.d.comb += [buffer.o.eq(self.o[bit]), buffer.oe.eq(self.oe), self.i[bit].eq(buffer.i)]
+                m.d.comb += [
+                    buffer.o.eq(self.o[bit]),
+                    buffer.oe.eq(self.oe),
+                    self.i[bit].eq(buffer.i),
+                ]
                 continue
             o, t, i = (Signal(name=f"{name}_{bit}") for name in "oti")
             _register(m, f"o_{bit}", self.o[bit], o, 0)
             _register(m, f"t_{bit}", ~self.oe, t, 1)
-            m.submodules[f"i_{bit}"] = Instance("IFS1P3DX", i_CD=Const(0), i_SCLK=ClockSignal("sync"), i_SP=Const(1), i_D=i, o_Q=self.i[bit])
-            m.submodules[f"pad_{bit}"] = Instance("BB", i_I=o, i_T=t, o_O=i, io_B=self._port.io[bit])
+            m.submodules[f"i_{bit}"] = Instance(
+                "IFS1P3DX",
+                i_CD=Const(0),
+                i_SCLK=ClockSignal("sync"),
+                i_SP=Const(1),
+                i_D=i,
+                o_Q=self.i[bit],
+            )
+            m.submodules[f"pad_{bit}"] = Instance(
+                "BB", i_I=o, i_T=t, o_O=i, io_B=self._port.io[bit]
+            )
         return m

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phase-locked loops of ECP5 and iCE40: settings searched, the achieved frequency known and checked."""
+"""Phase-locked loops of ECP5 and iCE40: settings searched, the achieved frequency known and
+checked."""
+
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -16,11 +18,13 @@ class PLLError(ValueError):
 
 @dataclass(frozen=True)
 class PLLSettings:
-    """``reference``, ``feedback`` and ``output`` dividers; frequencies of output and oscillator in Hz.
+    """``reference``, ``feedback`` and ``output`` dividers; frequencies of output and oscillator in
+    Hz.
 
-    ``loop``: divider of a second output through which the loop is closed; 0: it is closed through the output itself.
-    ``further``: divider of the further clock; 0: there is none.
+    ``loop``: divider of a second output through which the loop is closed; 0: it is closed through
+    the output itself. ``further``: divider of the further clock; 0: there is none.
     """
+
     reference: int
     feedback: int
     output: int
@@ -35,7 +39,8 @@ class PLLSettings:
         return self.vco_hz / self.further
 
     def phases(self):
-        """All by which another output of an ``EHXPLLL`` can follow the first at its frequency, (degrees, nanoseconds): eighths of the oscillator's period."""
+        """All by which another output of an ``EHXPLLL`` can follow the first at its frequency,
+        (degrees, nanoseconds): eighths of the oscillator's period."""
         return [(45 * n / self.output, 1e9 * n / (8 * self.vco_hz)) for n in range(8 * self.output)]
 
 
@@ -45,14 +50,29 @@ FURTHER_TOLERANCE = 0.05
 
 def _refuse_outside(verb, hz, limits):
     if not limits[0] <= hz <= limits[1]:
-        raise PLLError(f"the PLL {verb} {limits[0] / 1e6:g} to {limits[1] / 1e6:g} MHz, not {hz / 1e6:g}")
+        raise PLLError(
+            f"the PLL {verb} {limits[0] / 1e6:g} to {limits[1] / 1e6:g} MHz, not {hz / 1e6:g}"
+        )
 
 
-def _search(input_hz, wanted_hz, tolerance, *, inputs, outputs, references, detectors, settings, further_hz=None):
-    """The best of what a PLL can do: nearest frequency, then no second output, then the smallest dividers.
+def _search(
+    input_hz,
+    wanted_hz,
+    tolerance,
+    *,
+    inputs,
+    outputs,
+    references,
+    detectors,
+    settings,
+    further_hz=None,
+):
+    """The best of what a PLL can do: nearest frequency, then no second output, then the smallest
+    dividers.
 
-    ``inputs``, ``outputs``, ``detectors``: lowest and highest frequency there; ``references``: largest reference divider;
-    ``settings(reference, detector)``: all :class:`PLLSettings` of one reference divider.
+    ``inputs``, ``outputs``, ``detectors``: lowest and highest frequency there; ``references``:
+    largest reference divider; ``settings(reference, detector)``: all :class:`PLLSettings` of one
+    reference divider.
     """
     _refuse_outside("takes", input_hz, inputs)
     _refuse_outside("makes", wanted_hz, outputs)
@@ -62,35 +82,59 @@ def _search(input_hz, wanted_hz, tolerance, *, inputs, outputs, references, dete
     def rank(s):
         # The main clock first, then the further one.
         apart = round(abs(s.further_hz - further_hz), 1) if further_hz else 0
-        return round(abs(s.output_hz - wanted_hz), 1), apart, s.loop > 0, s.reference, s.output, s.loop
+        return (
+            round(abs(s.output_hz - wanted_hz), 1),
+            apart,
+            s.loop > 0,
+            s.reference,
+            s.output,
+            s.loop,
+        )
 
-    found = [s for reference in range(1, references + 1) if detectors[0] <= input_hz / reference <= detectors[1]
-             for s in settings(reference, input_hz / reference)]
+    found = [
+        s
+        for reference in range(1, references + 1)
+        if detectors[0] <= input_hz / reference <= detectors[1]
+        for s in settings(reference, input_hz / reference)
+    ]
     best = min(found, key=rank, default=None)
     if best is None or abs(best.output_hz - wanted_hz) > tolerance * wanted_hz:
         nearest = "" if best is None else f"; the nearest is {best.output_hz / 1e6:g}"
-        raise PLLError(f"the PLL cannot make {wanted_hz / 1e6:g} MHz within {100 * tolerance:g} %{nearest}")
+        raise PLLError(
+            f"the PLL cannot make {wanted_hz / 1e6:g} MHz within {100 * tolerance:g} %{nearest}"
+        )
     if further_hz and abs(best.further_hz - further_hz) > FURTHER_TOLERANCE * further_hz:
-        raise PLLError(f"beside {best.output_hz / 1e6:g} MHz the PLL cannot make {further_hz / 1e6:g} MHz within "
-                       f"{100 * FURTHER_TOLERANCE:g} %; the nearest is {best.further_hz / 1e6:g}")
+        raise PLLError(
+            f"beside {best.output_hz / 1e6:g} MHz the PLL cannot make {further_hz / 1e6:g} MHz "
+            f"within "
+            f"{100 * FURTHER_TOLERANCE:g} %; the nearest is {best.further_hz / 1e6:g}"
+        )
     return best
 
 
 @cache
 def ecp5_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
-    """Settings of an ``EHXPLLL`` that feeds back its first output or, for frequencies in between, its second one.
+    """Settings of an ``EHXPLLL`` that feeds back its first output or, for frequencies in between,
+    its second one.
 
-    The phase detector works at 3.125 to 400 MHz, the oscillator at 400 to 800 MHz (nearest to 600 is taken, or what suits
-    ``further_hz``, a second frequency from the same oscillator, within 5 %).
+    The phase detector works at 3.125 to 400 MHz, the oscillator at 400 to 800 MHz (nearest to 600
+    is taken, or what suits ``further_hz``, a second frequency from the same oscillator, within 5
+    %).
 
     Raises
     ------
     PLLError
-        Input outside 8 to 400 MHz, output outside 10 to 400 MHz, or not reachable within ``tolerance``.
+        Input outside 8 to 400 MHz, output outside 10 to 400 MHz, or not reachable within
+        ``tolerance``.
     """
+
     def further(vco_hz):
         # At 400 MHz or below, as all outputs.
-        return 0 if further_hz is None else min(128, max(-int(-vco_hz // 400e6), round(vco_hz / further_hz)))
+        return (
+            0
+            if further_hz is None
+            else min(128, max(-int(-vco_hz // 400e6), round(vco_hz / further_hz)))
+        )
 
     def settings(reference, detector):
         for feedback in range(1, 81):
@@ -99,35 +143,54 @@ def ecp5_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
             if usable and further_hz is None:
                 usable = [min(usable, key=lambda n: abs(out * n - 600e6))]
             for output in usable:
-                yield PLLSettings(reference, feedback, output, out * output, out, further=further(out * output))
+                yield PLLSettings(
+                    reference, feedback, output, out * output, out, further=further(out * output)
+                )
         for factor in range(-int(-400e6 // detector), int(800e6 // detector) + 1):
             # At 400 MHz or below, as all outputs.
             loop = next((n for n in range(2, 129) if factor % n == 0 and factor // n <= 80), None)
             output = round(detector * factor / wanted_hz)
             if loop is not None and 1 <= output <= 128:
                 vco = detector * factor
-                yield PLLSettings(reference, factor // loop, output, vco, vco / output, loop, further(vco))
+                yield PLLSettings(
+                    reference, factor // loop, output, vco, vco / output, loop, further(vco)
+                )
 
-    return _search(input_hz, wanted_hz, tolerance, inputs=(8e6, 400e6), outputs=(10e6, 400e6), references=128,
-                   detectors=(3.125e6, 400e6), settings=settings, further_hz=further_hz)
+    return _search(
+        input_hz,
+        wanted_hz,
+        tolerance,
+        inputs=(8e6, 400e6),
+        outputs=(10e6, 400e6),
+        references=128,
+        detectors=(3.125e6, 400e6),
+        settings=settings,
+        further_hz=further_hz,
+    )
 
 
 @cache
 def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
-    """Settings of an ``SB_PLL40`` in simple feedback: dividers as numbers, DIVR + 1, DIVF + 1 and 2^DIVQ.
+    """Settings of an ``SB_PLL40`` in simple feedback: dividers as numbers, DIVR + 1, DIVF + 1 and
+    2^DIVQ.
 
-    ``further_hz`` can only be twice ``wanted_hz``: the PLL then makes that, and halves it for the output.
+    ``further_hz`` can only be twice ``wanted_hz``: the PLL then makes that, and halves it for the
+    output.
 
     The phase detector works at 10 to 133 MHz, the oscillator at 533 to 1066 MHz.
 
     Raises
     ------
     PLLError
-        Input outside 10 to 133 MHz, output outside 16 to 275 MHz, or not reachable within ``tolerance``.
+        Input outside 10 to 133 MHz, output outside 16 to 275 MHz, or not reachable within
+        ``tolerance``.
     """
     if further_hz is not None:
         if abs(further_hz - 2 * wanted_hz) > 1e-3 * wanted_hz:
-            raise PLLError(f"beside {wanted_hz / 1e6:g} MHz this PLL makes twice as much, not {further_hz / 1e6:g} MHz")
+            raise PLLError(
+                f"beside {wanted_hz / 1e6:g} MHz this PLL makes twice as much, not "
+                f"{further_hz / 1e6:g} MHz"
+            )
         fast = ice40_settings(input_hz, 2 * wanted_hz, tolerance)
         return replace(fast, output_hz=fast.output_hz / 2, further=fast.output)
 
@@ -138,8 +201,16 @@ def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
                 for q in range(1, 7):
                     yield PLLSettings(reference, feedback, 1 << q, vco, vco / (1 << q))
 
-    return _search(input_hz, wanted_hz, tolerance, inputs=(10e6, 133e6), outputs=(16e6, 275e6), references=16,
-                   detectors=(10e6, 133e6), settings=settings)
+    return _search(
+        input_hz,
+        wanted_hz,
+        tolerance,
+        inputs=(10e6, 133e6),
+        outputs=(16e6, 275e6),
+        references=16,
+        detectors=(10e6, 133e6),
+        settings=settings,
+    )
 
 
 class PLL(wiring.Component):
@@ -148,18 +219,20 @@ class PLL(wiring.Component):
     Parameters
     ----------
     family : "ecp5", "ice40" or None
-        ``None``: the twin, whose output is the clock of domain ``sync`` around it, locked 16 of its cycles after reset (a
-        simulation has the frequency that its clock is given).
+        ``None``: the twin, whose output is the clock of domain ``sync`` around it, locked 16 of its
+        cycles after reset (a simulation has the frequency that its clock is given).
     input_hz, wanted_hz : number
     tolerance : float
         Largest relative error of the output.
     phase : number or None
-        Degrees, less than 360, by which ``shifted`` follows ``output`` (ECP5 only; rounded to an eighth of the oscillator's
-        period); ``None``: there is no such output.
+        Degrees, less than 360, by which ``shifted`` follows ``output`` (ECP5 only; rounded to an
+        eighth of the oscillator's period); ``None``: there is no such output.
     further_hz : number or None
-        Frequency of ``further``: on an ECP5 any, within 5 %; on an iCE40 twice ``wanted_hz``. ``None``: there is no such output.
+        Frequency of ``further``: on an ECP5 any, within 5 %; on an iCE40 twice ``wanted_hz``.
+        ``None``: there is no such output.
     pad : IOPort or None
-        iCE40: the clock's own pad, where the board has it on the PLL's pin (``SB_PLL40_PAD``); ``input`` is not used then.
+        iCE40: the clock's own pad, where the board has it on the PLL's pin (``SB_PLL40_PAD``);
+        ``input`` is not used then.
 
     Members
     -------
@@ -174,26 +247,44 @@ class PLL(wiring.Component):
     settings : PLLSettings
     output_hz : float, what it really makes
     """
-    def __init__(self, *, family, input_hz, wanted_hz, tolerance=0.01, phase=None, further_hz=None, pad=None):
+
+    def __init__(
+        self, *, family, input_hz, wanted_hz, tolerance=0.01, phase=None, further_hz=None, pad=None
+    ):
         if family == "ecp5":
             self.settings = ecp5_settings(input_hz, wanted_hz, tolerance, further_hz)
         elif family == "ice40":
             self.settings = ice40_settings(input_hz, wanted_hz, tolerance, further_hz)
         elif family is None:
-            self.settings = PLLSettings(1, 1, 1, wanted_hz, wanted_hz, further=0 if further_hz is None else 1)
+            self.settings = PLLSettings(
+                1, 1, 1, wanted_hz, wanted_hz, further=0 if further_hz is None else 1
+            )
         else:
             raise ValueError(f"Family must be ecp5, ice40 or None, not {family!r}")
         if pad is not None and family != "ice40":
             raise ValueError("Only an iCE40's PLL can be driven by a pad")
-        if phase is not None and (not isinstance(phase, (int, float)) or isinstance(phase, bool) or not 0 <= phase < 360):
+        if phase is not None and (
+            not isinstance(phase, (int, float)) or isinstance(phase, bool) or not 0 <= phase < 360
+        ):
             raise ValueError(f"Phase must be 0 to less than 360 degrees, not {phase!r}")
         if phase is not None and family == "ice40":
             raise ValueError("An iCE40's PLL has no output of another phase")
-        self.family, self.input_hz, self.output_hz, self._pad = family, input_hz, self.settings.output_hz, pad
+        self.family, self.input_hz, self.output_hz, self._pad = (
+            family,
+            input_hz,
+            self.settings.output_hz,
+            pad,
+        )
         self._phase = phase
         optional = {"shifted": phase, "further": further_hz}
-        super().__init__({"input": In(1), "output": Out(1), "locked": Out(1),
-                          **{name: Out(1) for name, asked in optional.items() if asked is not None}})
+        super().__init__(
+            {
+                "input": In(1),
+                "output": Out(1),
+                "locked": Out(1),
+                **{name: Out(1) for name, asked in optional.items() if asked is not None},
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -218,44 +309,97 @@ class PLL(wiring.Component):
         loop, closing = self.output, {}
         if s.loop:
             loop = Signal()
-            closing = dict(p_CLKOS_ENABLE="ENABLED", p_CLKOS_DIV=s.loop, p_CLKOS_CPHASE=s.loop // 2, p_CLKOS_FPHASE=0,
-                           o_CLKOS=loop)
+            closing = dict(
+                p_CLKOS_ENABLE="ENABLED",
+                p_CLKOS_DIV=s.loop,
+                p_CLKOS_CPHASE=s.loop // 2,
+                p_CLKOS_FPHASE=0,
+                o_CLKOS=loop,
+            )
         if self._phase is not None:
             # Periods of the oscillator, in eighths, behind the output itself.
             eighths = round(self._phase * s.output / 45) + 8 * (s.output // 2)
-            closing |= dict(p_CLKOS2_ENABLE="ENABLED", p_CLKOS2_DIV=s.output, p_CLKOS2_CPHASE=eighths // 8,
-                            p_CLKOS2_FPHASE=eighths % 8, o_CLKOS2=self.shifted)
+            closing |= dict(
+                p_CLKOS2_ENABLE="ENABLED",
+                p_CLKOS2_DIV=s.output,
+                p_CLKOS2_CPHASE=eighths // 8,
+                p_CLKOS2_FPHASE=eighths % 8,
+                o_CLKOS2=self.shifted,
+            )
         if s.further:
             # As late as the output, so that both rise together.
-            closing |= dict(p_CLKOS3_ENABLE="ENABLED", p_CLKOS3_DIV=s.further, p_CLKOS3_CPHASE=s.output // 2,
-                            p_CLKOS3_FPHASE=0, o_CLKOS3=self.further)
+            closing |= dict(
+                p_CLKOS3_ENABLE="ENABLED",
+                p_CLKOS3_DIV=s.further,
+                p_CLKOS3_CPHASE=s.output // 2,
+                p_CLKOS3_FPHASE=0,
+                o_CLKOS3=self.further,
+            )
         m.submodules.pll = Instance(
             "EHXPLLL",
-            a_FREQUENCY_PIN_CLKI=f"{self.input_hz / 1e6:g}", a_FREQUENCY_PIN_CLKOP=f"{s.output_hz / 1e6:g}",
+            a_FREQUENCY_PIN_CLKI=f"{self.input_hz / 1e6:g}",
+            a_FREQUENCY_PIN_CLKOP=f"{s.output_hz / 1e6:g}",
             # Charge pump and loop filter for oscillator frequencies around 600 MHz.
-            a_ICP_CURRENT="12", a_LPF_RESISTOR="8", a_MFG_ENABLE_FILTEROPAMP="1", a_MFG_GMCREF_SEL="2",
-            p_PLLRST_ENA="DISABLED", p_INTFB_WAKE="DISABLED", p_STDBY_ENABLE="DISABLED", p_DPHASE_SOURCE="DISABLED",
-            p_OUTDIVIDER_MUXA="DIVA", p_OUTDIVIDER_MUXB="DIVB", p_OUTDIVIDER_MUXC="DIVC", p_OUTDIVIDER_MUXD="DIVD",
-            p_CLKI_DIV=s.reference, p_CLKFB_DIV=s.feedback,
-            p_CLKOP_ENABLE="ENABLED", p_CLKOP_DIV=s.output, p_CLKOP_CPHASE=s.output // 2, p_CLKOP_FPHASE=0,
-            p_FEEDBK_PATH="CLKOS" if s.loop else "CLKOP", **closing,
-            i_RST=Const(0), i_STDBY=Const(0), i_CLKI=self.input, i_CLKFB=loop,
-            i_PHASESEL0=Const(0), i_PHASESEL1=Const(0), i_PHASEDIR=Const(1), i_PHASESTEP=Const(1),
-            i_PHASELOADREG=Const(1), i_PLLWAKESYNC=Const(0), i_ENCLKOP=Const(0),
-            o_CLKOP=self.output, o_LOCK=self.locked)
+            a_ICP_CURRENT="12",
+            a_LPF_RESISTOR="8",
+            a_MFG_ENABLE_FILTEROPAMP="1",
+            a_MFG_GMCREF_SEL="2",
+            p_PLLRST_ENA="DISABLED",
+            p_INTFB_WAKE="DISABLED",
+            p_STDBY_ENABLE="DISABLED",
+            p_DPHASE_SOURCE="DISABLED",
+            p_OUTDIVIDER_MUXA="DIVA",
+            p_OUTDIVIDER_MUXB="DIVB",
+            p_OUTDIVIDER_MUXC="DIVC",
+            p_OUTDIVIDER_MUXD="DIVD",
+            p_CLKI_DIV=s.reference,
+            p_CLKFB_DIV=s.feedback,
+            p_CLKOP_ENABLE="ENABLED",
+            p_CLKOP_DIV=s.output,
+            p_CLKOP_CPHASE=s.output // 2,
+            p_CLKOP_FPHASE=0,
+            p_FEEDBK_PATH="CLKOS" if s.loop else "CLKOP",
+            **closing,
+            i_RST=Const(0),
+            i_STDBY=Const(0),
+            i_CLKI=self.input,
+            i_CLKFB=loop,
+            i_PHASESEL0=Const(0),
+            i_PHASESEL1=Const(0),
+            i_PHASEDIR=Const(1),
+            i_PHASESTEP=Const(1),
+            i_PHASELOADREG=Const(1),
+            i_PLLWAKESYNC=Const(0),
+            i_ENCLKOP=Const(0),
+            o_CLKOP=self.output,
+            o_LOCK=self.locked,
+        )
 
     def _ice40(self, m):
         s = self.settings
         detector = self.input_hz / s.reference
         # Low-pass filter by the frequency of the phase detector.
-        filter_range = next((i for i, top in enumerate((17e6, 26e6, 44e6, 66e6, 101e6), 1) if detector < top), 6)
-        ports = dict(p_FEEDBACK_PATH="SIMPLE", p_DIVR=Const(s.reference - 1, 4), p_DIVF=Const(s.feedback - 1, 7),
-                     p_DIVQ=Const(s.output.bit_length() - 1, 3), p_FILTER_RANGE=Const(filter_range, 3),
-                     i_RESETB=Const(1), i_BYPASS=Const(0), o_LOCK=self.locked)
+        filter_range = next(
+            (i for i, top in enumerate((17e6, 26e6, 44e6, 66e6, 101e6), 1) if detector < top), 6
+        )
+        ports = dict(
+            p_FEEDBACK_PATH="SIMPLE",
+            p_DIVR=Const(s.reference - 1, 4),
+            p_DIVF=Const(s.feedback - 1, 7),
+            p_DIVQ=Const(s.output.bit_length() - 1, 3),
+            p_FILTER_RANGE=Const(filter_range, 3),
+            i_RESETB=Const(1),
+            i_BYPASS=Const(0),
+            o_LOCK=self.locked,
+        )
         two = "2F_" if s.further else ""
         if s.further:
-            ports |= dict(p_PLLOUT_SELECT_PORTA="GENCLK_HALF", p_PLLOUT_SELECT_PORTB="GENCLK",
-                          o_PLLOUTGLOBALA=self.output, o_PLLOUTGLOBALB=self.further)
+            ports |= dict(
+                p_PLLOUT_SELECT_PORTA="GENCLK_HALF",
+                p_PLLOUT_SELECT_PORTB="GENCLK",
+                o_PLLOUTGLOBALA=self.output,
+                o_PLLOUTGLOBALB=self.further,
+            )
         else:
             ports |= dict(o_PLLOUTGLOBAL=self.output)
         if self._pad is not None:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Signed 8 x 8 products in an iCE40's logic: rows of adders that each add or not, a cell a bit.
 
-A cell has a LUT of four inputs, of which two go to the carry chain and one comes from it. The fourth is a bit of the multiplier: where
-it is 0, the LUT gives the row before as it was, whatever the carry. yosys would take a cell more a bit for the product of both bits.
+A cell has a LUT of four inputs, of which two go to the carry chain and one comes from it. The
+fourth is a bit of the multiplier: where it is 0, the LUT gives the row before as it was, whatever
+the carry. yosys would take a cell more a bit for the product of both bits.
 """
+
 from amaranth import Cat, Const, Instance, Signal
 
 __all__ = ["BITS", "row_product"]
@@ -14,7 +16,9 @@ BITS = 8
 
 def _table(give):
     """Contents of a LUT by a function of its inputs I0 to I3."""
-    return Const(sum(int(give(*(place >> k & 1 for k in range(4)))) << place for place in range(16)), 16)
+    return Const(
+        sum(int(give(*(place >> k & 1 for k in range(4)))) << place for place in range(16)), 16
+    )
 
 
 _ADD = _table(lambda adds, before, other, carry: before ^ (adds & (other ^ carry)))
@@ -47,8 +51,17 @@ def row_product(m, name, a, b):
             other, out = a[min(k, BITS - 1)], Signal(name=f"{name}_carry_{row}_{k}")
             inverted = row == BITS - 1 or row == BITS - 2 and k
             m.submodules[f"{name}_lut_{row}_{k}"] = Instance(
-                "SB_LUT4", p_LUT_INIT=_ADD_INVERTED if inverted else _ADD, i_I0=b[row], i_I1=before[k], i_I2=other, i_I3=carry, o_O=sums[k])
-            m.submodules[f"{name}_add_{row}_{k}"] = Instance("SB_CARRY", i_I0=before[k], i_I1=other, i_CI=carry, o_CO=out)
+                "SB_LUT4",
+                p_LUT_INIT=_ADD_INVERTED if inverted else _ADD,
+                i_I0=b[row],
+                i_I1=before[k],
+                i_I2=other,
+                i_I3=carry,
+                o_O=sums[k],
+            )
+            m.submodules[f"{name}_add_{row}_{k}"] = Instance(
+                "SB_CARRY", i_I0=before[k], i_I1=other, i_CI=carry, o_CO=out
+            )
             carry = out
         before = list(sums)
     return Cat(*low, *before).as_signed()

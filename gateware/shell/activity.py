@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an engine tells of its work for a timeline: rows, and the signals that they are looked up in.
+"""What an engine tells of its work for a timeline: rows, and the signals that they are looked up
+in.
 
-An engine names signals that it has anyway; nothing of a bitstream hangs on them. A virtual board's top looks at them from outside
-(:mod:`~quintet.boards.virtual.activity`).
+An engine names signals that it has anyway; nothing of a bitstream hangs on them. A virtual board's
+top looks at them from outside (:mod:`~quintet.boards.virtual.activity`).
 """
+
 from dataclasses import dataclass, field
 
 from amaranth import Const
@@ -23,6 +25,7 @@ class Row:
     domain : str, clock domain of the signals
     numbered : bool, it says which instruction is at work
     """
+
     name: str
     queue: bool = False
     domain: str = "sync"
@@ -31,19 +34,25 @@ class Row:
 
 @dataclass(frozen=True)
 class Activity:
-    """Signals of a :class:`Row`, known once the engine was elaborated. All are values that it has anyway.
+    """Signals of a :class:`Row`, known once the engine was elaborated. All are values that it has
+    anyway.
 
     Attributes
     ----------
-    busy : Value, level: it is at work; of a queue: the oldest has begun. Or a pair of values: it is from the cycle of the first to before
-        that of the second
-    number : byte address of an instruction in main memory, or name of a row whose present one it is (for rows that are ``numbered``)
-    base : added to ``number``: a value, or ``(take, value)``, what ``value`` was when ``take`` was last set
-    takes : ``number`` is an instruction that begins in this cycle; where not given, ``number`` stands while ``busy``. Of a queue: that comes in
-    each : int, for straight programs: bytes of an instruction; ``base`` is the first's, and each that ``takes`` is the next
+    busy : Value, level: it is at work; of a queue: the oldest has begun. Or a pair of values:
+        it is from the cycle of the first to before that of the second
+    number : byte address of an instruction in main memory,
+        or name of a row whose present one it is (for rows that are ``numbered``)
+    base : added to ``number``: a value, or ``(take, value)``,
+        what ``value`` was when ``take`` was last set
+    takes : ``number`` is an instruction that begins in this cycle; where not given,
+        ``number`` stands while ``busy``. Of a queue: that comes in
+    each : int, for straight programs: bytes of an instruction; ``base`` is the first's,
+        and each that ``takes`` is the next
     leaves : of a queue: a part of the oldest is complete
     parts : of a queue: parts of what comes in, 1 to 63
     """
+
     busy: object = field(default_factory=lambda: Const(1, 1))
     number: object = None
     base: object = 0

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Core shell: an ISA's engine with control block, memory guard and arbiter (docs/how/contracts.md, section 3)."""
+"""Core shell: an ISA's engine with control block, memory guard and arbiter (docs/how/contracts.md,
+section 3)."""
+
 from amaranth import DomainRenamer, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -33,14 +35,16 @@ class CoreShell(wiring.Component):
     family : "ecp5", "ice40" or None
         FPGA family whose primitives are instantiated; ``None``: behavioural twins.
     pipelined : bool
-        Registers in the window guard and between it and the memory, both ways: for a request three cycles of latency, for data
-        and answers one.
+        Registers in the window guard and between it and the memory, both ways: for a request three
+        cycles of latency, for data and answers one.
     shared_clock : bool
-        A further clock domain that the engine asks for is the main clock's; else the design around must drive it.
+        A further clock domain that the engine asks for is the main clock's; else the design around
+        must drive it.
 
     Members
     -------
-    bus : In, Wishbone of 10 word-address bits, 32 data bits, granularity 8: the register block, with a ``memory_map`` of its registers
+    bus : In, Wishbone of 10 word-address bits, 32 data bits, granularity 8:
+        the register block, with a ``memory_map`` of its registers
     memory : Out, :class:`MemoryPort` of ``beat_bytes``
     busy, fault, interrupt : Out
 
@@ -49,44 +53,76 @@ class CoreShell(wiring.Component):
     domain : DomainRequest or None
         The further clock domain that the design around must drive, by its name.
 
-    A core reset clears the guard in the cycle after the write, resets engine and arbiter one cycle later and holds them until
-    the guard has nothing outstanding; requests under way are paid and their answers dropped.
+    A core reset clears the guard in the cycle after the write, resets engine and arbiter one cycle
+    later and holds them until the guard has nothing outstanding; requests under way are paid and
+    their answers dropped.
     """
-    def __init__(self, *, room, params, beat_bytes, memory_size, family=None, pipelined=False,
-                 shared_clock=False):
+
+    def __init__(
+        self,
+        *,
+        room,
+        params,
+        beat_bytes,
+        memory_size,
+        family=None,
+        pipelined=False,
+        shared_clock=False,
+    ):
         isa = room.isa.ISA
-        self.engine = room.core.variant(params, beat_bytes)(params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        self.engine = room.core.variant(params, beat_bytes)(
+            params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+        )
         self.domain = requested_domain(self.engine, params)
         self._renames = {}
         if shared_clock and self.domain is not None:
             self._renames, self.domain = {self.domain.name: "sync"}, None
         absent = [r.name for r in isa.registers if r.only_if is not None and not params[r.only_if]]
         self.control = ControlBlock(
-            ident=isa.tag, version=isa.version, params_hash=params_hash(params), memory_size=memory_size,
-            control=self.engine.control.signature, program_align=isa.program_align,
+            ident=isa.tag,
+            version=isa.version,
+            params_hash=params_hash(params),
+            memory_size=memory_size,
+            control=self.engine.control.signature,
+            program_align=isa.program_align,
             absent=absent,
-            # The engine's longest paths end in its increments: where ports are pipelined, a register stands behind them. An iCE40 is slow enough
-            # without, and its logic cells are few: registers hold main memory's addresses and the limit behind them.
-            sampled=pipelined, address_bits=memory_size.bit_length() if family == "ice40" else 32)
+            # The engine's longest paths end in its increments: where ports are pipelined, a
+            # register stands behind them. An iCE40 is slow enough without, and its logic cells are
+            # few: registers hold main memory's addresses and the limit behind them.
+            sampled=pipelined,
+            address_bits=memory_size.bit_length() if family == "ice40" else 32,
+        )
         self.ports = len(self.engine.memory)
         self.beat_bytes, self.pipelined = beat_bytes, bool(pipelined)
-        super().__init__({
-            "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
-            "memory": Out(MemoryPort(beat_bytes)),
-            "busy": Out(1), "fault": Out(1), "interrupt": Out(1),
-        })
+        super().__init__(
+            {
+                "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
+                "memory": Out(MemoryPort(beat_bytes)),
+                "busy": Out(1),
+                "fault": Out(1),
+                "interrupt": Out(1),
+            }
+        )
         self.bus.memory_map = register_map(isa, absent)
 
     def elaborate(self, platform):
         m = Module()
         control = m.submodules.control = self.control
-        guard = m.submodules.guard = WindowGuard(beat_bytes=self.beat_bytes, pipelined=self.pipelined)
+        guard = m.submodules.guard = WindowGuard(
+            beat_bytes=self.beat_bytes, pipelined=self.pipelined
+        )
         engine = DomainRenamer(self._renames)(self.engine) if self._renames else self.engine
-        hold = ResetInserter(place_engine(m, engine=engine, control=control, domain=self.domain, guard_idle=guard.idle))
+        hold = ResetInserter(
+            place_engine(
+                m, engine=engine, control=control, domain=self.domain, guard_idle=guard.idle
+            )
+        )
         if self.ports == 1:
             wiring.connect(m, self.engine.memory[0], guard.port)
         else:
-            arbiter = MemoryArbiter(beat_bytes=self.beat_bytes, ports=self.ports, buffers=self.engine.port_buffers)
+            arbiter = MemoryArbiter(
+                beat_bytes=self.beat_bytes, ports=self.ports, buffers=self.engine.port_buffers
+            )
             m.submodules.arbiter = hold(arbiter)
             for asks, answers in zip(self.engine.memory, arbiter.port, strict=True):
                 wiring.connect(m, asks, answers)
@@ -99,8 +135,11 @@ class CoreShell(wiring.Component):
         wiring.connect(m, inner, wiring.flipped(self.memory))
         wiring.connect(m, wiring.flipped(self.bus), control.bus)
         m.d.comb += [
-            guard.base.eq(control.engine.window_base), guard.limit.eq(control.engine.window_limit),
+            guard.base.eq(control.engine.window_base),
+            guard.limit.eq(control.engine.window_limit),
             guard.clear.eq(control.core_reset),
-            self.busy.eq(control.busy), self.fault.eq(control.fault), self.interrupt.eq(control.interrupt),
+            self.busy.eq(control.busy),
+            self.fault.eq(control.fault),
+            self.interrupt.eq(control.interrupt),
         ]
         return m

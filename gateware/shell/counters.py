@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prescalers: short counters that gather the increments of many events until one shared adder takes them in turn."""
+"""Prescalers: short counters that gather the increments of many events until one shared adder takes
+them in turn."""
+
 from amaranth import Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -11,8 +13,8 @@ __all__ = ["Prescalers"]
 class Prescalers(wiring.Component):
     """One short counter an event, each taken 16 bits at a time (docs/how/contracts.md, section 3).
 
-    Taking removes from a prescaler exactly the 16 bits that are read, while it goes on counting: nothing is lost and
-    nothing counted twice, as long as each is taken once in ``gap`` cycles.
+    Taking removes from a prescaler exactly the 16 bits that are read, while it goes on counting:
+    nothing is lost and nothing counted twice, as long as each is taken once in ``gap`` cycles.
 
     Parameters
     ----------
@@ -21,7 +23,8 @@ class Prescalers(wiring.Component):
     gap : int
         Largest number of cycles from one taking of an event to its next; sizes the prescalers.
     sampled : bool
-        A register in front of the increments: cuts the path out of the engine, and counts one cycle later.
+        A register in front of the increments: cuts the path out of the engine, and counts one cycle
+        later.
 
     Members
     -------
@@ -36,6 +39,7 @@ class Prescalers(wiring.Component):
     ----------
     halves : int, number of half words of the widest event
     """
+
     def __init__(self, *, bits, gap, sampled=False):
         if not bits:
             raise ValueError("Prescalers need at least one event")
@@ -45,12 +49,18 @@ class Prescalers(wiring.Component):
         if not isinstance(gap, int) or gap < 1:
             raise ValueError(f"Gap between takings must be a positive integer, not {gap!r}")
         self._bits, self._gap, self._sampled = dict(bits), gap, sampled
-        super().__init__({
-            "counting": In(1),
-            "increment": In(data.StructLayout({name: unsigned(width) for name, width in bits.items()})),
-            "select": In(len(bits)), "half": In(2), "take": In(1),
-            "value": Out(16),
-        })
+        super().__init__(
+            {
+                "counting": In(1),
+                "increment": In(
+                    data.StructLayout({name: unsigned(width) for name, width in bits.items()})
+                ),
+                "select": In(len(bits)),
+                "half": In(2),
+                "take": In(1),
+                "value": Out(16),
+            }
+        )
 
     @property
     def halves(self):
@@ -78,7 +88,9 @@ class Prescalers(wiring.Component):
                 gained, moves = increment[name], counting
             if halves == 1:
                 # The taken value is the whole: what remains is this cycle's increment alone.
-                m.d.comb += chosen.eq(self.select[index] & (self.half == 0) if self.halves > 1 else self.select[index])
+                m.d.comb += chosen.eq(
+                    self.select[index] & (self.half == 0) if self.halves > 1 else self.select[index]
+                )
                 with m.If(chosen & self.take):
                     m.d.sync += count.eq(Mux(moves, gained, 0))
                 with m.Elif(moves):
@@ -98,7 +110,10 @@ class Prescalers(wiring.Component):
                 m.d.sync += count.eq(rest + Mux(moves, gained, 0))
                 parts.append(part)
         while len(parts) > 1:
-            parts = [parts[i] | parts[i + 1] if i + 1 < len(parts) else parts[i] for i in range(0, len(parts), 2)]
+            parts = [
+                parts[i] | parts[i + 1] if i + 1 < len(parts) else parts[i]
+                for i in range(0, len(parts), 2)
+            ]
         seen = parts[0]
         m.d.comb += self.value.eq(seen)
         return m

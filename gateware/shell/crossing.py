@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clock domain crossings of a core: a FIFO, and counts of events (docs/how/contracts.md, section 3)."""
+"""Clock domain crossings of a core: a FIFO, and counts of events (docs/how/contracts.md, section
+3)."""
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
@@ -15,16 +17,18 @@ def _binary(gray):
 
 
 def _chosen(choice, yes, no):
-    """A choice of two comparisons that synthesis does not turn into one comparison of what was chosen, behind the choice."""
+    """A choice of two comparisons that synthesis does not turn into one comparison of what was
+    chosen, behind the choice."""
     return (choice & yes) | (~choice & no)
 
 
 class CrossingFIFO(wiring.Component):
     """An asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
 
-    All its state is in the domains' resets, inserted ones too, provided that the resets of both overlap for three cycles of
-    each, as the shell's do, or that both domains are one. (The read side of ``amaranth.lib.fifo.AsyncFIFO`` knows the reset of its write domain only, and keeps
-    its place when a reset is inserted.)
+    All its state is in the domains' resets, inserted ones too, provided that the resets of both
+    overlap for three cycles of each, as the shell's do, or that both domains are one. (The read
+    side of ``amaranth.lib.fifo.AsyncFIFO`` knows the reset of its write domain only, and keeps its
+    place when a reset is inserted.)
 
     Parameters
     ----------
@@ -33,7 +37,8 @@ class CrossingFIFO(wiring.Component):
         A power of two from 4 to 4096; one entry more waits at ``o``.
     w_domain, r_domain : str
     small : bool
-        For chips of few and slow logic cells: readiness and addresses of ``i`` hang on the other side's count.
+        For chips of few and slow logic cells: readiness and addresses of ``i`` hang on the other
+        side's count.
 
     Members
     -------
@@ -43,57 +48,116 @@ class CrossingFIFO(wiring.Component):
 
     Latency: an edge of ``w_domain`` and four or five of ``r_domain``.
     """
+
     def __init__(self, *, shape, depth, w_domain, r_domain, small=False):
-        if not isinstance(depth, int) or isinstance(depth, bool) or not 4 <= depth <= 4096 or depth & (depth - 1):
+        if (
+            not isinstance(depth, int)
+            or isinstance(depth, bool)
+            or not 4 <= depth <= 4096
+            or depth & (depth - 1)
+        ):
             raise ValueError(f"Depth must be a power of two from 4 to 4096, not {depth!r}")
         self.depth, self._w, self._r, self._small = depth, w_domain, r_domain, small
-        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape)),
-                          "level": Out(range(depth + 2)), "room": Out(range(depth + 1))})
+        super().__init__(
+            {
+                "i": In(stream.Signature(shape)),
+                "o": Out(stream.Signature(shape)),
+                "level": Out(range(depth + 2)),
+                "room": Out(range(depth + 1)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        bits = self.depth.bit_length()       # one more than an address: full and empty differ
-        m.submodules.storage = storage = memory.Memory(shape=self.i.payload.shape(), depth=self.depth, init=[])
+        bits = self.depth.bit_length()  # one more than an address: full and empty differ
+        m.submodules.storage = storage = memory.Memory(
+            shape=self.i.payload.shape(), depth=self.depth, init=[]
+        )
         put, get = storage.write_port(domain=self._w), storage.read_port(domain=self._r)
 
-        gray = {name: (Signal(bits, name=name), Signal(bits, name=f"{name}_there")) for name in ("written", "taken")}
-        m.submodules.written_sync = FFSynchronizer(*gray["written"], o_domain=self._r, reset_less=False)
+        gray = {
+            name: (Signal(bits, name=name), Signal(bits, name=f"{name}_there"))
+            for name in ("written", "taken")
+        }
+        m.submodules.written_sync = FFSynchronizer(
+            *gray["written"], o_domain=self._r, reset_less=False
+        )
         m.submodules.taken_sync = FFSynchronizer(*gray["taken"], o_domain=self._w, reset_less=False)
         came, decode = _binary(gray["written"][1])
         back, decode_back = _binary(gray["taken"][1])
-        m.d.comb += [*decode, *decode_back, put.data.eq(self.i.payload), put.en.eq(self.i.valid & self.i.ready), self.o.payload.eq(get.data)]
+        m.d.comb += [
+            *decode,
+            *decode_back,
+            put.data.eq(self.i.payload),
+            put.en.eq(self.i.valid & self.i.ready),
+            self.o.payload.eq(get.data),
+        ]
         # Full: as many written as taken, and once round.
-        (self._small_write if self._small else self._quick_write)(m, put, gray["written"][0], gray["taken"][1] ^ (0b11 << (bits - 2)), back)
+        (self._small_write if self._small else self._quick_write)(
+            m, put, gray["written"][0], gray["taken"][1] ^ (0b11 << (bits - 2)), back
+        )
         self._read(m, get, gray["taken"][0], gray["written"][1], came)
         return m
 
-    # A side that counts one ahead knows early what its Gray code will be, and so whether that leaves it full or empty. What it sees of the other side
-    # only ever makes room or brings entries, so that a flag from a flip-flop is late, never wrong; the numbers speak of the cycle before, as it does.
-    # An entry lies at the address behind its number.
+    # A side that counts one ahead knows early what its Gray code will be, and so whether that
+    # leaves it full or empty. What it sees of the other side only ever makes room or brings
+    # entries, so that a flag from a flip-flop is late, never wrong; the numbers speak of the cycle
+    # before, as it does. An entry lies at the address behind its number.
 
     def _small_write(self, m, put, gray, round_there, back):
-        written, after = Signal.like(gray, name="written_bin"), Signal.like(gray, name="written_after")
-        m.d.comb += [self.i.ready.eq(gray != round_there), put.addr.eq(after[:-1]), after.eq(written + put.en),
-                     self.room.eq((back + self.depth - written)[:len(gray)])]
+        written, after = (
+            Signal.like(gray, name="written_bin"),
+            Signal.like(gray, name="written_after"),
+        )
+        m.d.comb += [
+            self.i.ready.eq(gray != round_there),
+            put.addr.eq(after[:-1]),
+            after.eq(written + put.en),
+            self.room.eq((back + self.depth - written)[: len(gray)]),
+        ]
         m.d[self._w] += [written.eq(after), gray.eq(after ^ (after >> 1))]
 
     def _quick_write(self, m, put, gray, round_there, back):
-        ahead, ahead_gray, back_then = Signal(len(gray), init=1), Signal.like(gray, name="ahead_gray"), Signal.like(back, name="back_then")
+        ahead, ahead_gray, back_then = (
+            Signal(len(gray), init=1),
+            Signal.like(gray, name="ahead_gray"),
+            Signal.like(back, name="back_then"),
+        )
         full = Signal()
-        m.d.comb += [self.i.ready.eq(~full), put.addr.eq(ahead[:-1]), ahead_gray.eq(ahead ^ (ahead >> 1)),
-                     self.room.eq((back_then + self.depth + 1 - ahead)[:len(gray)])]
-        m.d[self._w] += [full.eq(_chosen(put.en, ahead_gray == round_there, gray == round_there)), back_then.eq(back)]
+        m.d.comb += [
+            self.i.ready.eq(~full),
+            put.addr.eq(ahead[:-1]),
+            ahead_gray.eq(ahead ^ (ahead >> 1)),
+            self.room.eq((back_then + self.depth + 1 - ahead)[: len(gray)]),
+        ]
+        m.d[self._w] += [
+            full.eq(_chosen(put.en, ahead_gray == round_there, gray == round_there)),
+            back_then.eq(back),
+        ]
         with m.If(put.en):
             m.d[self._w] += [ahead.eq(ahead + 1), gray.eq(ahead_gray)]
 
     def _read(self, m, get, gray, there, came):
-        # What comes out waits behind the memory: its address is a register then, and nothing but the enable hangs on who takes it.
-        ahead, ahead_gray, came_then = Signal(len(gray), init=1), Signal.like(gray, name="ahead_gray"), Signal.like(came, name="came_then")
+        # What comes out waits behind the memory: its address is a register then, and nothing but
+        # the enable hangs on who takes it.
+        ahead, ahead_gray, came_then = (
+            Signal(len(gray), init=1),
+            Signal.like(gray, name="ahead_gray"),
+            Signal.like(came, name="came_then"),
+        )
         some, moves, take = Signal(), Signal(), Signal()
         m.d.comb += [
-            moves.eq(~self.o.valid | self.o.ready), take.eq(some & moves), ahead_gray.eq(ahead ^ (ahead >> 1)),
-            get.addr.eq(ahead[:-1]), get.en.eq(moves), self.level.eq(Mux(self.o.valid, (came_then + 2 - ahead)[:len(gray)], 0))]
-        m.d[self._r] += [some.eq(_chosen(take, ahead_gray != there, gray != there)), came_then.eq(came)]
+            moves.eq(~self.o.valid | self.o.ready),
+            take.eq(some & moves),
+            ahead_gray.eq(ahead ^ (ahead >> 1)),
+            get.addr.eq(ahead[:-1]),
+            get.en.eq(moves),
+            self.level.eq(Mux(self.o.valid, (came_then + 2 - ahead)[: len(gray)], 0)),
+        ]
+        m.d[self._r] += [
+            some.eq(_chosen(take, ahead_gray != there, gray != there)),
+            came_then.eq(came),
+        ]
         with m.If(moves):
             m.d[self._r] += self.o.valid.eq(some)
         with m.If(take):
@@ -101,17 +165,19 @@ class CrossingFIFO(wiring.Component):
 
 
 class CountCrossing(wiring.Component):
-    """Says in ``sync`` how many events there were in another domain; none is lost, none counted twice.
+    """Says in ``sync`` how many events there were in another domain; none is lost, none counted
+    twice.
 
-    Each event has a Gray counter in its domain, which ``sync`` looks at through a synchroniser: whatever it sees of a change is
-    the number before or after.
+    Each event has a Gray counter in its domain, which ``sync`` looks at through a synchroniser:
+    whatever it sees of a change is the number before or after.
 
     Parameters
     ----------
     events : int
         Number of events.
     bits : int
-        Of an increment: 2^bits must exceed the cycles of the other clock in one of the main clock by at least two.
+        Of an increment: 2^bits must exceed the cycles of the other clock in one of the main clock
+        by at least two.
     domain : str
         Where the events happen.
 
@@ -119,11 +185,14 @@ class CountCrossing(wiring.Component):
     -------
     event : In(``events``), in ``domain``: bit i counts event i in this cycle
     mark : In(1), in ``domain``: a level
-    increment : Out(``bits``), array of ``events``, in ``sync``: events that have come to light in this cycle
-    marked : Out(1), in ``sync``: follows ``mark``, and later than every event of the cycles up to that in which it changed
+    increment : Out(``bits``), array of ``events``, in ``sync``:
+        events that have come to light in this cycle
+    marked : Out(1), in ``sync``: follows ``mark``,
+        and later than every event of the cycles up to that in which it changed
 
     Latency: a cycle of ``domain`` and 3 to 4 of ``sync``; ``marked`` 5 to 6.
     """
+
     def __init__(self, *, events, bits, domain):
         for name, value, most in (("events", events, 256), ("bits", bits, 8)):
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
@@ -133,12 +202,22 @@ class CountCrossing(wiring.Component):
         if not isinstance(domain, str) or domain == "sync":
             raise ValueError(f"domain must be the name of a domain other than sync, not {domain!r}")
         self._bits, self._domain = bits, domain
-        super().__init__({"event": In(events), "mark": In(1), "increment": Out(bits).array(events), "marked": Out(1)})
+        super().__init__(
+            {
+                "event": In(events),
+                "mark": In(1),
+                "increment": Out(bits).array(events),
+                "marked": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         for i, event in enumerate(self.event):
-            count, gray = Signal(self._bits, name=f"count_{i}"), Signal(self._bits, name=f"gray_{i}")
+            count, gray = (
+                Signal(self._bits, name=f"count_{i}"),
+                Signal(self._bits, name=f"gray_{i}"),
+            )
             after = Signal(self._bits, name=f"after_{i}")
             m.d.comb += after.eq(count + event)
             m.d[self._domain] += [count.eq(after), gray.eq(after ^ (after >> 1))]

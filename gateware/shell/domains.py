@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clock domain of an engine, and the reset that holds both (docs/how/contracts.md, section 3)."""
+
 from fractions import Fraction
 
 from amaranth import ResetInserter, Signal
@@ -19,11 +20,25 @@ class DomainRequest:
     ratio : Fraction
         Wanted frequency over that of the main clock.
     """
+
     def __init__(self, name, ratio):
-        if not isinstance(name, str) or not name.isidentifier() or name in ("sync", "boot", "sdram", "comb"):
-            raise ValueError(f"Name of a clock domain must be an identifier other than sync, boot, sdram and comb, not {name!r}")
-        if isinstance(ratio, bool) or not isinstance(ratio, (int, float, Fraction)) or not Fraction(1, 16) <= ratio <= 16:
-            raise ValueError(f"Ratio of clock domain {name} must be a number from 1/16 to 16, not {ratio!r}")
+        if (
+            not isinstance(name, str)
+            or not name.isidentifier()
+            or name in ("sync", "boot", "sdram", "comb")
+        ):
+            raise ValueError(
+                f"Name of a clock domain must be an identifier other than sync, boot, sdram "
+                f"and comb, not {name!r}"
+            )
+        if (
+            isinstance(ratio, bool)
+            or not isinstance(ratio, (int, float, Fraction))
+            or not Fraction(1, 16) <= ratio <= 16
+        ):
+            raise ValueError(
+                f"Ratio of clock domain {name} must be a number from 1/16 to 16, not {ratio!r}"
+            )
         self.name, self.ratio = name, Fraction(ratio).limit_denominator(64)
 
     def __repr__(self):
@@ -31,7 +46,8 @@ class DomainRequest:
 
 
 def requested_domain(engine, params):
-    """The :class:`DomainRequest` of an engine or its class (or ``None``), of what its ``domains(params)`` returns.
+    """The :class:`DomainRequest` of an engine or its class (or ``None``), of what its
+    ``domains(params)`` returns.
 
     Raises
     ------
@@ -43,29 +59,32 @@ def requested_domain(engine, params):
         return None
     if not isinstance(asked, dict) or len(asked) != 1:
         raise ValueError(f"An engine may ask for one clock domain, name -> ratio, not {asked!r}")
-    (name, ratio), = asked.items()
+    ((name, ratio),) = asked.items()
     return DomainRequest(name, ratio)
 
 
 def place_engine(m, *, engine, control, domain=None, guard_idle):
-    """Put ``engine`` under the core reset of ``control``, connect their faces, and return the reset for what else it holds.
+    """Put ``engine`` under the core reset of ``control``, connect their faces, and return the reset
+    for what else it holds.
 
     Parameters
     ----------
     engine : Engine
     control : ControlBlock
     domain : DomainRequest or None
-        The engine's further domain, which the design around must drive. Its reset follows the core reset through
-        synchronisers; ``sync`` is held until the far side has seen the reset and left it again, so both sides start together
-        and neither ever talks to one that is in reset.
+        The engine's further domain, which the design around must drive. Its reset follows the core
+        reset through synchronisers; ``sync`` is held until the far side has seen the reset and left
+        it again, so both sides start together and neither ever talks to one that is in reset.
     guard_idle : Value
         Nothing is outstanding.
 
-    The reset comes a cycle behind ``control.core_reset`` and goes a cycle behind it; the core reset lasts until it has come, and
-    the engine is not ready before it has gone. So whatever stands between engine and memory must not take anything from the
-    engine while ``control.core_reset`` is high, and sees none of its signals from before once it is low.
+    The reset comes a cycle behind ``control.core_reset`` and goes a cycle behind it; the core reset
+    lasts until it has come, and the engine is not ready before it has gone. So whatever stands
+    between engine and memory must not take anything from the engine while ``control.core_reset`` is
+    high, and sees none of its signals from before once it is low.
     """
-    # A register of the shell's own: the reset reaches all over the core, and the control block is not the place it starts from.
+    # A register of the shell's own: the reset reaches all over the core, and the control block is
+    # not the place it starts from.
     hold = Signal(init=1, name="core_reset_held")
     m.d.sync += hold.eq(control.core_reset)
     done, ready = guard_idle & hold, engine.control.ready & ~hold

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Engine of an ISA, and its interface to the shell (docs/how/contracts.md, section 3)."""
+
 from amaranth import Mux, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
@@ -13,6 +14,7 @@ __all__ = ["Engine", "EngineControl", "Stall", "first_class"]
 
 class Stall(enum.Enum, shape=3):
     """Class of a busy cycle (values of :class:`~.registers.StallClass`)."""
+
     WORK = StallClass.WORK
     FETCH = StallClass.FETCH
     OPERAND = StallClass.OPERAND
@@ -21,7 +23,8 @@ class Stall(enum.Enum, shape=3):
 
 
 def first_class(*classes):
-    """The :class:`Stall` of a cycle: of ``classes``, pairs of a condition and a class, that of the first condition that holds, else OTHER."""
+    """The :class:`Stall` of a cycle: of ``classes``, pairs of a condition and a class, that of the
+    first condition that holds, else OTHER."""
     found = Stall.OTHER
     for condition, chosen in reversed(classes):
         found = Mux(condition, chosen, found)
@@ -34,8 +37,9 @@ class EngineControl(wiring.Signature):
     Parameters
     ----------
     registers : iterable of Register
-        The ISA's own registers. Those of storage ``"block"``: writable ones appear as ``In`` member ``reg.<name>``,
-        read-only ones as ``Out`` member ``val.<name>``. Those of storage ``"engine"`` go through ``bus``.
+        The ISA's own registers. Those of storage ``"block"``: writable ones appear as ``In`` member
+        ``reg.<name>``, read-only ones as ``Out`` member ``val.<name>``. Those of storage
+        ``"engine"`` go through ``bus``.
     operations_bits : int
         Width of the increment of ``cnt_operations`` in one cycle.
     bytes_bits : int
@@ -43,54 +47,99 @@ class EngineControl(wiring.Signature):
     counters : iterable of Counter
         The ISA's further counters: ``Out`` member ``inc.<name>``, ``bits`` wide.
     views : int
-        Number of views of the common counters: the core as a whole and, beside it, parts of it (each processor of a
-        many-core machine). With more than one there are ``Out`` members ``view``, the number of the one that the counter
-        registers show while not busy (0: the whole), and ``part``, an array of views - 1 structures of ``stall``,
-        ``retired``, ``operations``, ``bytes_read``, ``bytes_written`` and ``inc``, of the same rules as those of the whole. Cycles
-        are the same in all views.
+        Number of views of the common counters: the core as a whole and, beside it, parts of it
+        (each processor of a many-core machine). With more than one there are ``Out`` members
+        ``view``, the number of the one that the counter registers show while not busy (0: the
+        whole), and ``part``, an array of views - 1 structures of ``stall``, ``retired``,
+        ``operations``, ``bytes_read``, ``bytes_written`` and ``inc``, of the same rules as those of
+        the whole. Cycles are the same in all views.
     part_bits : dict of str to int
-        Widths in ``part`` that are less than those of the whole: ``"retired"``, ``"operations"``, ``"bytes"``, or names of counters.
+        Widths in ``part`` that are less than those of the whole: ``"retired"``, ``"operations"``,
+        ``"bytes"``, or names of counters.
     cycle_bits : int
-        1: a busy cycle is one of the main clock, of the class that ``stall`` says. More: for a core with a clock of its own,
-        whose cycles are to be counted. There is no ``stall``, but ``classes``, how many of its cycles of each class the engine
-        reports in this cycle of the main clock, and ``retired`` is as wide; their sum is less than 2^cycle_bits. What is
-        reported up to and including ``finish`` counts (:class:`~.crossing.CountCrossing`). Not together with views.
+        1: a busy cycle is one of the main clock, of the class that ``stall`` says. More: for a core
+        with a clock of its own, whose cycles are to be counted. There is no ``stall``, but
+        ``classes``, how many of its cycles of each class the engine reports in this cycle of the
+        main clock, and ``retired`` is as wide; their sum is less than 2^cycle_bits. What is
+        reported up to and including ``finish`` counts (:class:`~.crossing.CountCrossing`). Not
+        together with views.
 
     Members
     -------
-    ready : Out, the engine can take a start (no sweep of its own is under way). While it is low a start waits, and
-        counts nothing; a core reset stays busy until it is high.
+    ready : Out, the engine can take a start (no sweep of its own is under way).
+        While it is low a start waits, and counts nothing; a core reset stays busy until it is high.
     start : In, one cycle: begin a run. Registers hold still from here to ``finish``.
-    abort : In, level: end the run at the next burst boundary with fault code 8; low again once ``finish`` was seen.
+    abort : In, level: end the run at the next burst boundary with fault code 8;
+        low again once ``finish`` was seen.
     program_address, program_length, window_base, window_limit : In, 32 bits
-    finish : Out, one cycle: the run is over, nothing of it is outstanding on any memory port, and ``fault_*`` hold.
-        ``fault_code`` 0: done; 8: aborted; else a fault.
-    fault_code : Out, 8 bits; fault_pc, fault_detail : Out, 32 bits: hold still from the cycle of ``finish`` to the next
-        ``start`` or core reset (the shell reads them piece by piece once the counters are whole)
+    finish : Out, one cycle: the run is over, nothing of it is outstanding on any memory port,
+        and ``fault_*`` hold. ``fault_code`` 0: done; 8: aborted; else a fault.
+    fault_code : Out, 8 bits; fault_pc, fault_detail : Out, 32 bits:
+        hold still from the cycle of ``finish`` to the next ``start`` or core reset (the shell reads
+        them piece by piece once the counters are whole)
     interrupt : Out, one cycle: raise the interrupt within a run
-    stall : Out, :class:`Stall`: the class of this cycle, looked at from the cycle after ``start`` to that of
-        ``finish``, both included
+    stall : Out, :class:`Stall`: the class of this cycle,
+        looked at from the cycle after ``start`` to that of ``finish``, both included
     retired : Out, ``retired_bits``: instructions completed this cycle
-    operations, bytes_read, bytes_written : Out: increments of this cycle (those up to and including ``finish`` count)
+    operations, bytes_read, bytes_written : Out:
+        increments of this cycle (those up to and including ``finish`` count)
     """
-    def __init__(self, *, registers=(), operations_bits=1, bytes_bits=8, counters=(), views=1, cycle_bits=1, retired_bits=1,
-                 part_bits=()):
+
+    def __init__(
+        self,
+        *,
+        registers=(),
+        operations_bits=1,
+        bytes_bits=8,
+        counters=(),
+        views=1,
+        cycle_bits=1,
+        retired_bits=1,
+        part_bits=(),
+    ):
         counters = tuple(counters)
         if not isinstance(views, int) or isinstance(views, bool) or not 1 <= views <= 64:
             raise ValueError(f"Number of views must be an integer from 1 to 64, not {views!r}")
-        if not isinstance(cycle_bits, int) or isinstance(cycle_bits, bool) or not 1 <= cycle_bits <= 8:
+        if (
+            not isinstance(cycle_bits, int)
+            or isinstance(cycle_bits, bool)
+            or not 1 <= cycle_bits <= 8
+        ):
             raise ValueError(f"Bits of cycles must be an integer from 1 to 8, not {cycle_bits!r}")
         if cycle_bits > 1 and views > 1:
             raise ValueError(f"A core has {views} views or cycles of {cycle_bits} bits, not both")
-        if not isinstance(retired_bits, int) or isinstance(retired_bits, bool) or not 1 <= retired_bits <= 16:
-            raise ValueError(f"Bits of retired instructions must be an integer from 1 to 16, not {retired_bits!r}")
+        if (
+            not isinstance(retired_bits, int)
+            or isinstance(retired_bits, bool)
+            or not 1 <= retired_bits <= 16
+        ):
+            raise ValueError(
+                f"Bits of retired instructions must be an integer from 1 to 16, not "
+                f"{retired_bits!r}"
+            )
         if cycle_bits > 1 and retired_bits > 1:
-            raise ValueError(f"Retired instructions of {retired_bits} bits need cycles of 1 bit, not {cycle_bits}")
+            raise ValueError(
+                f"Retired instructions of {retired_bits} bits need cycles of 1 bit, not "
+                f"{cycle_bits}"
+            )
         self.retired_bits = max(retired_bits, cycle_bits)
-        widths = {"retired": retired_bits, "operations": operations_bits, "bytes": bytes_bits, **{c.name: c.bits for c in counters}}
+        widths = {
+            "retired": retired_bits,
+            "operations": operations_bits,
+            "bytes": bytes_bits,
+            **{c.name: c.bits for c in counters},
+        }
         for name, bits in dict(part_bits).items():
-            if name not in widths or not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= widths[name]:
-                raise ValueError(f"Width of {name!r} in a view must be one of the whole's and no larger, not {bits!r}")
+            if (
+                name not in widths
+                or not isinstance(bits, int)
+                or isinstance(bits, bool)
+                or not 1 <= bits <= widths[name]
+            ):
+                raise ValueError(
+                    f"Width of {name!r} in a view must be one of the whole's and no larger, "
+                    f"not {bits!r}"
+                )
         #: Widths of the increments of a part.
         self.part_bits = {**widths, **dict(part_bits)}
         self.registers = tuple(registers)
@@ -100,44 +149,98 @@ class EngineControl(wiring.Signature):
         self.counters, self.views = counters, views
         block = [r for r in self.registers if r.storage == "block"]
         members = {
-            "ready": Out(1), "start": In(1), "abort": In(1),
-            "program_address": In(32), "program_length": In(32), "window_base": In(32), "window_limit": In(32),
-            "finish": Out(1), "fault_code": Out(8), "fault_pc": Out(32), "fault_detail": Out(32),
-            "interrupt": Out(1), "stall": Out(Stall), "retired": Out(retired_bits),
-            "operations": Out(operations_bits), "bytes_read": Out(bytes_bits), "bytes_written": Out(bytes_bits),
-            "reg": In(data.StructLayout({r.name: unsigned(r.width) for r in block if "w" in r.access})),
-            "val": Out(data.StructLayout({r.name: unsigned(r.width) for r in block if "w" not in r.access})),
+            "ready": Out(1),
+            "start": In(1),
+            "abort": In(1),
+            "program_address": In(32),
+            "program_length": In(32),
+            "window_base": In(32),
+            "window_limit": In(32),
+            "finish": Out(1),
+            "fault_code": Out(8),
+            "fault_pc": Out(32),
+            "fault_detail": Out(32),
+            "interrupt": Out(1),
+            "stall": Out(Stall),
+            "retired": Out(retired_bits),
+            "operations": Out(operations_bits),
+            "bytes_read": Out(bytes_bits),
+            "bytes_written": Out(bytes_bits),
+            "reg": In(
+                data.StructLayout({r.name: unsigned(r.width) for r in block if "w" in r.access})
+            ),
+            "val": Out(
+                data.StructLayout({r.name: unsigned(r.width) for r in block if "w" not in r.access})
+            ),
             "inc": Out(data.StructLayout({c.name: unsigned(c.bits) for c in self.counters})),
         }
         if cycle_bits > 1:
             del members["stall"]
-            members |= {"retired": Out(cycle_bits), "classes": Out(data.StructLayout(
-                {name: cycle_bits for name in ("work", "fetch", "operand", "write", "other")}))}
+            members |= {
+                "retired": Out(cycle_bits),
+                "classes": Out(
+                    data.StructLayout(
+                        {
+                            name: cycle_bits
+                            for name in ("work", "fetch", "operand", "write", "other")
+                        }
+                    )
+                ),
+            }
         if any(r.storage == "engine" for r in self.registers):
             # Read data answer one cycle after the address; writes happen only while not busy.
-            members["bus"] = In(wiring.Signature({
-                "address": Out(10), "write": Out(1), "write_data": Out(32), "read_data": In(32)}))
+            members["bus"] = In(
+                wiring.Signature(
+                    {
+                        "address": Out(10),
+                        "write": Out(1),
+                        "write_data": Out(32),
+                        "read_data": In(32),
+                    }
+                )
+            )
         if views > 1:
             members["view"] = Out(range(views))
-            members["part"] = Out(data.ArrayLayout(data.StructLayout({
-                "stall": Stall, "retired": self.part_bits["retired"], "operations": self.part_bits["operations"],
-                "bytes_read": self.part_bits["bytes"], "bytes_written": self.part_bits["bytes"],
-                "inc": data.StructLayout({c.name: self.part_bits[c.name] for c in self.counters})}), views - 1))
+            members["part"] = Out(
+                data.ArrayLayout(
+                    data.StructLayout(
+                        {
+                            "stall": Stall,
+                            "retired": self.part_bits["retired"],
+                            "operations": self.part_bits["operations"],
+                            "bytes_read": self.part_bits["bytes"],
+                            "bytes_written": self.part_bits["bytes"],
+                            "inc": data.StructLayout(
+                                {c.name: self.part_bits[c.name] for c in self.counters}
+                            ),
+                        }
+                    ),
+                    views - 1,
+                )
+            )
         super().__init__(members)
 
     def __eq__(self, other):
-        return (isinstance(other, EngineControl) and self.registers == other.registers
-                and self.counters == other.counters and self.operations_bits == other.operations_bits
-                and self.bytes_bits == other.bytes_bits and self.views == other.views
-                and self.cycle_bits == other.cycle_bits and self.retired_bits == other.retired_bits
-                and self.part_bits == other.part_bits)
+        return (
+            isinstance(other, EngineControl)
+            and self.registers == other.registers
+            and self.counters == other.counters
+            and self.operations_bits == other.operations_bits
+            and self.bytes_bits == other.bytes_bits
+            and self.views == other.views
+            and self.cycle_bits == other.cycle_bits
+            and self.retired_bits == other.retired_bits
+            and self.part_bits == other.part_bits
+        )
 
 
 class Engine(wiring.Component):
-    """Engine of an ISA, what a core is made of. A room's ``variant(params, beat_bytes)`` names the class of a build.
+    """Engine of an ISA, what a core is made of. A room's ``variant(params, beat_bytes)`` names the
+    class of a build.
 
-    A class of a room gives ``elaborate`` and ``prepare()``, and sets what it wants otherwise of the attributes here. ``prepare`` gives
-    ``(EngineControl, number of memory ports)`` and refuses, with a ``ValueError``, arguments that only this engine cannot take.
+    A class of a room gives ``elaborate`` and ``prepare()``, and sets what it wants otherwise of the
+    attributes here. ``prepare`` gives ``(EngineControl, number of memory ports)`` and refuses, with
+    a ``ValueError``, arguments that only this engine cannot take.
 
     Parameters
     ----------
@@ -159,32 +262,43 @@ class Engine(wiring.Component):
     ValueError
         An argument out of range; the message names it.
     """
+
     #: Bytes of a beat that it can be built for; ``None``: any.
     BEATS = (1, 2, 4, 8)
-    #: Beats of answers that the arbiter holds for each of its ports, one number or one a port. With 0 an engine takes its answers as
-    #: they come, or slows its other ports.
+    #: Beats of answers that the arbiter holds for each of its ports, one number or one a port. With
+    #: 0 an engine takes its answers as they come, or slows its other ports.
     port_buffers = 0
     #: Options of yosys by family, in place of the build's own.
     synth_opts = {}
     #: Script of yosys before the synthesis, by family.
     synth_before = {}
-    #: Names of modules below the engine that are mapped one by one, by family: synthesis trades the speed of what is not slowest for area.
+    #: Names of modules below the engine that are mapped one by one, by family: synthesis trades the
+    #: speed of what is not slowest for area.
     synth_apart = {}
 
     def __init__(self, *, params, beat_bytes, memory_size, family=None):
         check_family(family)
         check_beat_bytes(beat_bytes, self.BEATS)
         check_memory_size(memory_size)
-        self.params, self.beat_bytes, self.memory_size, self.family = params, beat_bytes, memory_size, family
+        self.params, self.beat_bytes, self.memory_size, self.family = (
+            params,
+            beat_bytes,
+            memory_size,
+            family,
+        )
         control, ports = self.prepare()
-        super().__init__({"control": Out(control), "memory": Out(MemoryPort(beat_bytes)).array(ports)})
+        super().__init__(
+            {"control": Out(control), "memory": Out(MemoryPort(beat_bytes)).array(ports)}
+        )
 
     def rows(self):
-        """The :class:`~.activity.Row` of a timeline that it tells of; one whose cycles the shell does not see has its ``class``, too."""
+        """The :class:`~.activity.Row` of a timeline that it tells of; one whose cycles the shell
+        does not see has its ``class``, too."""
         return ()
 
     def activity(self):
-        """name of each of its rows -> :class:`~.activity.Activity`, once it and all below it were elaborated."""
+        """name of each of its rows -> :class:`~.activity.Activity`, once it and all below it were
+        elaborated."""
         return {}
 
     @staticmethod
@@ -194,7 +308,8 @@ class Engine(wiring.Component):
 
     @staticmethod
     def domains(params):
-        """The further clock domain it asks for: name -> ratio to the main clock, one entry at most."""
+        """The further clock domain it asks for: name -> ratio to the main clock, one entry at
+        most."""
         return {}
 
     @staticmethod

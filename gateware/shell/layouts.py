@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layouts of instruction words for the decoders, made of the ISA's table."""
+
 from amaranth import Cat, Const, Value, unsigned
 from amaranth.lib import data
 
@@ -10,17 +11,26 @@ __all__ = ["fields_of", "instruction_layout", "word_layout"]
 
 
 def _shape(width, parts):
-    return data.FlexibleLayout(width, {
-        part.name: data.Field(_shape(part.hi - part.lo + 1, part.parts) if part.parts else
-                              unsigned(part.hi - part.lo + 1), part.lo) for part in parts})
+    return data.FlexibleLayout(
+        width,
+        {
+            part.name: data.Field(
+                _shape(part.hi - part.lo + 1, part.parts)
+                if part.parts
+                else unsigned(part.hi - part.lo + 1),
+                part.lo,
+            )
+            for part in parts
+        },
+    )
 
 
 def word_layout(isa):
     """Layout of any word of ``isa``: its parts, as wide as a word.
 
-    Bit 0 is the least significant bit of the word, whatever the byte order in memory: the fetcher puts the bytes in
-    order (for a big-endian ISA the first byte of an instruction is the top of the word). Parts with parts of their own
-    are layouts again.
+    Bit 0 is the least significant bit of the word, whatever the byte order in memory: the fetcher
+    puts the bytes in order (for a big-endian ISA the first byte of an instruction is the top of the
+    word). Parts with parts of their own are layouts again.
 
     Parameters
     ----------
@@ -36,7 +46,8 @@ def word_layout(isa):
 
 
 def instruction_layout(isa, mnemonic):
-    """Layout of the words of one instruction: its fields by name, and ``opcode``. Signed fields are signed.
+    """Layout of the words of one instruction: its fields by name, and ``opcode``. Signed fields are
+    signed.
 
     Raises
     ------
@@ -55,6 +66,10 @@ def instruction_layout(isa, mnemonic):
 
 
 def fields_of(isa, mnemonic, word):
-    """View of ``word`` with the fields of one instruction (:func:`instruction_layout`). Of a word without its upper part the fields there are 0."""
+    """View of ``word`` with the fields of one instruction (:func:`instruction_layout`). Of a word
+    without its upper part the fields there are 0."""
     word = Value.cast(word)
-    return data.View(instruction_layout(isa, mnemonic), word if len(word) == isa.bits else Cat(word, Const(0, isa.bits - len(word))))
+    return data.View(
+        instruction_layout(isa, mnemonic),
+        word if len(word) == isa.bits else Cat(word, Const(0, isa.bits - len(word))),
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A core's registers as amaranth-soc's memory maps and what exports them know registers."""
+
 from ..bus.soclib import MemoryMap, csr
 from ..isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 
@@ -9,7 +10,8 @@ _ACTIONS = {"r": csr.action.R, "w": csr.action.W, "rw": csr.action.RW}
 
 
 def _describe(name, doc, width, access):
-    """A CSR register that only describes: the control block serves it, and nothing is made of this."""
+    """A CSR register that only describes: the control block serves it, and nothing is made of
+    this."""
     kind = type(name, (csr.Register,), {"__doc__": doc})
     register = kind(csr.Field(_ACTIONS[access], width), access=access)
     for unbuilt in (register, *(action for _, action in register)):
@@ -19,8 +21,8 @@ def _describe(name, doc, width, access):
 
 
 def register_map(isa, absent=()):
-    """Memory map (12 address bits, bytes) of a core's register block: one resource for each register, entry of an array, and counter
-    (``cnt_NAME``), named as in ``quintet csr``.
+    """Memory map (12 address bits, bytes) of a core's register block: one resource for each
+    register, entry of an array, and counter (``cnt_NAME``), named as in ``quintet csr``.
 
     Parameters
     ----------
@@ -28,9 +30,23 @@ def register_map(isa, absent=()):
     absent : container of str, names of registers that this build lacks
     """
     found = MemoryMap(addr_width=12, data_width=8)
-    entries = [(f"{r.name}{k}" if r.count > 1 else r.name, r.offset + k * r.width // 8, r.width, r.access, r.doc)
-               for r in (*COMMON_REGISTERS, *isa.registers) if r.name not in absent for k in range(r.count)]
-    entries += [(f"cnt_{c.name}", c.offset, 64, "r", c.doc) for c in (*COMMON_COUNTERS, *isa.counters)]
+    entries = [
+        (
+            f"{r.name}{k}" if r.count > 1 else r.name,
+            r.offset + k * r.width // 8,
+            r.width,
+            r.access,
+            r.doc,
+        )
+        for r in (*COMMON_REGISTERS, *isa.registers)
+        if r.name not in absent
+        for k in range(r.count)
+    ]
+    entries += [
+        (f"cnt_{c.name}", c.offset, 64, "r", c.doc) for c in (*COMMON_COUNTERS, *isa.counters)
+    ]
     for name, offset, width, access, doc in sorted(entries, key=lambda entry: entry[1]):
-        found.add_resource(_describe(name, doc, width, access), name=(name,), addr=offset, size=width // 8)
+        found.add_resource(
+            _describe(name, doc, width, access), name=(name,), addr=offset, size=width // 8
+        )
     return found

@@ -39,7 +39,11 @@ def test_the_registry_has_what_the_board_names(name):
     assert board.name == name and len(name) <= 16
     assert board.fpga in FPGAS and board.fpga != "sim"
     assert platform.lookup(board.oscillator).clock.frequency == board.oscillator_hz
-    for resource in (*filter(None, (board.busy_led, board.fault_led)), (board.link.resource, board.link.number), *board.held_high):
+    for resource in (
+        *filter(None, (board.busy_led, board.fault_led)),
+        (board.link.resource, board.link.number),
+        *board.held_high,
+    ):
         found = platform.lookup(*resource[:2])
         assert not resource[2:] or resource[2] in {part.name for part in found.ios}
     assert all(name in PROGRAMMERS for name in board.programmers)
@@ -50,7 +54,11 @@ def test_the_registry_has_what_the_board_names(name):
     if board.memory.kind == "SRAM":
         part = find_sram(board.memory.part)
         sram = {s.name: s.ios[0] for s in platform.lookup(board.memory.resource).ios}
-        assert len(sram["a"].names) == part.address_bits and len(sram["d"].names) == 16 and len(sram["dm"].names) == 2
+        assert (
+            len(sram["a"].names) == part.address_bits
+            and len(sram["d"].names) == 16
+            and len(sram["dm"].names) == 2
+        )
     if board.memory.kind == "SDRAM":
         part = find_part(board.memory.part)
         sdram = {s.name: s.ios[0] for s in platform.lookup(board.memory.resource).ios}
@@ -68,8 +76,13 @@ def _files(board, soc):
     platform = board.platform_class()()
     type(platform).required_tools = ()
     plan = platform.prepare(BoardTop(board=board, soc=soc))
-    return [text if isinstance(text, str) else text.decode()
-            for text in (plan.files["top.il"], plan.files["top.lpf" if board.family == "ecp5" else "top.pcf"])]
+    return [
+        text if isinstance(text, str) else text.decode()
+        for text in (
+            plan.files["top.il"],
+            plan.files["top.lpf" if board.family == "ecp5" else "top.pcf"],
+        )
+    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -78,18 +91,36 @@ def test_tops_elaborate(name):
     board = open_board(name)
     soc = board.make_soc(clock_hz=30_000_000)
     text, _ = _files(board, soc)
-    assert ("EHXPLLL" if board.family == "ecp5" else "SB_PLL40_PAD" if board.clock_pad else "SB_PLL40_CORE") in text
+    assert (
+        "EHXPLLL"
+        if board.family == "ecp5"
+        else "SB_PLL40_PAD"
+        if board.clock_pad
+        else "SB_PLL40_CORE"
+    ) in text
     assert soc.info[:4] == b"QNTT" and board.name.encode() in soc.info[:64]
 
 
-@pytest.mark.parametrize(("name", "plls"), [
-    ("ulx3s-25f", {"EHXPLLL": 2}), ("orangecrab-25f", {"EHXPLLL": 1}), ("icepi-zero", {"EHXPLLL": 2}),
-    ("icesugar", {"SB_PLL40_2F_PAD": 1}), ("fomu", {"SB_PLL40_CORE": 1})])
+@pytest.mark.parametrize(
+    ("name", "plls"),
+    [
+        ("ulx3s-25f", {"EHXPLLL": 2}),
+        ("orangecrab-25f", {"EHXPLLL": 1}),
+        ("icepi-zero", {"EHXPLLL": 2}),
+        ("icesugar", {"SB_PLL40_2F_PAD": 1}),
+        ("fomu", {"SB_PLL40_CORE": 1}),
+    ],
+)
 def test_tops_with_usb_elaborate(name, plls):
-    """48 MHz come from the oscillator itself, from the PLL's second output, or from a PLL of their own; 12 MHz are constrained by a name that stays."""
+    """48 MHz come from the oscillator itself, from the PLL's second output, or from a PLL of their
+    own; 12 MHz are constrained by a name that stays."""
     board = open_board(name)
     text, constraints = _files(board, board.make_soc(link="usb"))
-    assert re.search(r"FREQUENCY NET \"usb_clocks.usb_clock\" 12000000.0 HZ|set_frequency usb_clocks.usb_clock 12.0", constraints)
+    assert re.search(
+        r"FREQUENCY NET \"usb_clocks.usb_clock\" 12000000.0 HZ|set_frequency "
+        r"usb_clocks.usb_clock 12.0",
+        constraints,
+    )
     assert re.search(r"attribute \\keep .*\n( +attribute.*\n)* +wire width 1 \\usb_clock\n", text)
     for cell, count in plls.items():
         assert text.count(f"cell \\{cell} ") == count
@@ -97,24 +128,40 @@ def test_tops_with_usb_elaborate(name, plls):
 
 
 def test_links_that_a_board_has_not_got():
-    with pytest.raises(BoardError, match="icebreaker cannot be built with link usb: no USB wires come to its FPGA; there is uart, uartbone"):
+    with pytest.raises(
+        BoardError,
+        match=(
+            "icebreaker cannot be built with link usb: no USB wires come to its FPGA; there is "
+            "uart, uartbone"
+        ),
+    ):
         open_board("icebreaker").make_soc(link="usb")
-    with pytest.raises(BoardError, match="fomu cannot be built with link uartbone: it has no serial line; there is usb"):
+    with pytest.raises(
+        BoardError,
+        match="fomu cannot be built with link uartbone: it has no serial line; there is usb",
+    ):
         open_board("fomu").make_soc(link="uartbone")
     with pytest.raises(ValueError, match="Link must be one of uart, uartbone, usb, not 'ftdi'"):
         open_board("fomu").make_soc(link="ftdi")
-    assert open_board("fomu").make_soc().link["kind"] == "usb" and open_board("ulx3s-85f").make_soc().link["kind"] == "uart"
+    assert (
+        open_board("fomu").make_soc().link["kind"] == "usb"
+        and open_board("ulx3s-85f").make_soc().link["kind"] == "uart"
+    )
 
 
 def test_one_pll_for_both_clocks():
     board = open_board("icesugar")
-    with pytest.raises(PLLError, match="with link usb the main clock of icesugar is 24 MHz.*; not 30"):
+    with pytest.raises(
+        PLLError, match="with link usb the main clock of icesugar is 24 MHz.*; not 30"
+    ):
         BoardTop(board=board, soc=board.make_soc(link="usb", clock_hz=30_000_000))
 
 
 def test_usb_clocks():
-    """Both domains leave reset once the clock is locked; 12 MHz is a quarter of 48, its edges always at the same place."""
+    """Both domains leave reset once the clock is locked; 12 MHz is a quarter of 48, its edges
+    always at the same place."""
     from quintet.boards.usb_top import USBClocks
+
     lock = Signal()
     clocks = USBClocks(input=ClockSignal("simulated"), locked=lock, settle=16)
     top = Module()
@@ -129,6 +176,7 @@ def test_usb_clocks():
             resets.append((ctx.get(clocks.fast.rst), ctx.get(clocks.slow.rst)))
             levels.append(ctx.get(clocks.slow.clk))
             await ctx.tick("simulated")
+
     sim = Simulator(top)
     sim.add_clock(1e-6, domain="simulated")
     sim.add_testbench(testbench)
@@ -151,6 +199,7 @@ def test_presets():
 
 class _PLL(wiring.Component):
     """Passes the simulation's clock on; the test says when it locks."""
+
     input: In(1)
     output: Out(1)
     locked: Out(1)
@@ -168,20 +217,41 @@ class _PLL(wiring.Component):
 def test_sizes_that_a_board_cannot_have():
     """A core's own refusal of the board's memory is told as a wrong size is."""
     board = replace(open_board("hx8k-breakout"), memory=BlockRAM(size=4096, beat_bytes=8))
-    with pytest.raises(ParameterError, match="^opu hx8k cannot be built for hx8k-breakout: Beat size must be 2 or 4 bytes, not 8$"):
+    with pytest.raises(
+        ParameterError,
+        match="^opu hx8k cannot be built for hx8k-breakout: Beat size must be 2 or 4 bytes, not 8$",
+    ):
         board.make_soc(room=open_room("opu"), preset="hx8k")
 
 
 def test_sizes_that_a_family_cannot_have():
     """Refused before anything is elaborated."""
-    with pytest.raises(ParameterError, match=r"^cherry 85f cannot be built for icebreaker: Parameter slots must be 1 where the chip has no "
-                                             r"true dual-port block RAM \(ice40\), not 2$"):
+    with pytest.raises(
+        ParameterError,
+        match=r"^cherry 85f cannot be built for icebreaker: Parameter slots must be 1 where the "
+        r"chip has no "
+        r"true dual-port block RAM \(ice40\), not 2$",
+    ):
         open_board("icebreaker").make_soc(room=open_room("cherry"), preset="85f")
 
 
-@pytest.mark.parametrize("board, hz, message", [
-    ("ulx3s-85f", 300_000_000, "ulx3s-85f cannot be built with a main clock of 300 MHz: Clock of 300 MHz is above the 143 MHz of SDRAM part"),
-    ("icebreaker", 8_000_000, "icebreaker cannot be built with a main clock of 8 MHz: its serial line of 3,000,000 baud needs 12 MHz at least")])
+@pytest.mark.parametrize(
+    "board, hz, message",
+    [
+        (
+            "ulx3s-85f",
+            300_000_000,
+            "ulx3s-85f cannot be built with a main clock of 300 MHz: Clock of 300 MHz is above "
+            "the 143 MHz of SDRAM part",
+        ),
+        (
+            "icebreaker",
+            8_000_000,
+            "icebreaker cannot be built with a main clock of 8 MHz: its serial line of "
+            "3,000,000 baud needs 12 MHz at least",
+        ),
+    ],
+)
 def test_clocks_that_a_board_cannot_have(board, hz, message):
     with pytest.raises(BoardError, match="^" + re.escape(message)):
         open_board(board).make_soc(clock_hz=hz)
@@ -195,7 +265,8 @@ def test_presets_that_are_listed_can_be_built():
             for preset in board.presets(room) if room.has_core else ():
                 params = room.params.SPACE.resolve(preset)
                 memory = board.memory.usable(room, params)
-                # What a core can refuse: its sizes, the family, the beat; the size of a large memory is all one.
+                # What a core can refuse: its sizes, the family, the beat; the size of a large
+                # memory is all one.
                 key = room.name, preset, board.family, board.memory.beats, memory % 65536
                 if key not in seen:
                     seen.add(key)
@@ -206,7 +277,12 @@ def test_presets_that_are_listed_can_be_built():
 def test_presets_of_other_beats_are_not_listed():
     opu = open_room("opu")
     assert open_board("icebreaker").presets(opu) == ["up5k"]
-    assert open_board("blackice-ii").presets(opu) == open_board("blackice-mx").presets(opu) == ["hx8k", "hx8k-mini"] and open_board("blackice-mx").preset_for(opu) == "hx8k"
+    assert (
+        open_board("blackice-ii").presets(opu)
+        == open_board("blackice-mx").presets(opu)
+        == ["hx8k", "hx8k-mini"]
+        and open_board("blackice-mx").preset_for(opu) == "hx8k"
+    )
 
 
 def test_reset_holds_until_lock_and_comes_on_request():
@@ -223,6 +299,7 @@ def test_reset_holds_until_lock_and_comes_on_request():
             ctx.set(main.request, cycle == 50)
             levels.append(ctx.get(main.domain.rst))
             await ctx.tick("simulated")
+
     sim = Simulator(top)
     sim.add_clock(1e-6, domain="simulated")
     sim.add_testbench(testbench)
@@ -233,8 +310,10 @@ def test_reset_holds_until_lock_and_comes_on_request():
 
 
 def test_listing_boards_is_quick_to_import():
-    code = ("import sys; from quintet.boards import board_names, open_board; "
-            "[open_board(n) for n in board_names()]; assert 'amaranth' not in sys.modules")
+    code = (
+        "import sys; from quintet.boards import board_names, open_board; "
+        "[open_board(n) for n in board_names()]; assert 'amaranth' not in sys.modules"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
@@ -242,6 +321,7 @@ def test_the_page_is_current():
     from pathlib import Path
 
     from quintet.boards.table import page
+
     text = (Path(__file__).parents[2] / "docs" / "boards.md").read_text()
     assert page(text) == text, "run python -m quintet.boards.table"
 
@@ -255,11 +335,22 @@ def test_spram_beside_any_core(size, beat):
 def test_pins_that_must_be_held(tmp_path, monkeypatch):
     """High at the pin, whatever its active level is called: of each FPGA's kind once."""
     monkeypatch.chdir(tmp_path)
-    held = {"ulx3s-85f": {"esp32_0__gpio0", "program_0"}, "orangecrab-25f": {"program_0"}, "upduino": {"flash_deselect_0"}}
+    held = {
+        "ulx3s-85f": {"esp32_0__gpio0", "program_0"},
+        "orangecrab-25f": {"program_0"},
+        "upduino": {"flash_deselect_0"},
+    }
     assert {board.name for board in map(open_board, NAMES) if board.held_high} == {
-        *held, "ulx3s-12f", "ulx3s-25f", "ulx3s-45f", "orangecrab-85f"}
+        *held,
+        "ulx3s-12f",
+        "ulx3s-25f",
+        "ulx3s-45f",
+        "orangecrab-85f",
+    }
     for name, pins in held.items():
         board = open_board(name)
-        levels = start_levels(netlist(board, HeldPins(pins=board.held_high), tmp_path), board.family)
+        levels = start_levels(
+            netlist(board, HeldPins(pins=board.held_high), tmp_path), board.family
+        )
         assert levels == {pin: "1" for pin in pins}, name
         assert "\\held" in _files(board, board.make_soc())[0]

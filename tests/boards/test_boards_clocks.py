@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clocks of boards: what PLLs make, whether SDRAMs can have it, and that a SoC knows it."""
+
 import re
 from dataclasses import asdict, replace
 
@@ -26,11 +27,16 @@ def test_every_clock_from_10_to_150_mhz_has_margins_or_is_refused(name):
         try:
             clocks = clocking(board, mhz * 1_000_000)
         except PLLError as error:
-            assert re.search("the nearest is [0-9.]+$|the PLL makes 16 to 275 MHz, not [0-9]+$", str(error)), mhz
+            assert re.search(
+                "the nearest is [0-9.]+$|the PLL makes 16 to 275 MHz, not [0-9]+$", str(error)
+            ), mhz
             continue
         except ValueError as error:
             assert mhz > (33 if board.family == "ice40" else 125), (mhz, error)
-            near = [int(n) for n in re.findall(r"(\d+) MHz", str(error).split("the nearest that work: ")[1])]
+            near = [
+                int(n)
+                for n in re.findall(r"(\d+) MHz", str(error).split("the nearest that work: ")[1])
+            ]
             assert near and all(n in built for n in near), (mhz, error)
             continue
         built.append(mhz)
@@ -38,55 +44,97 @@ def test_every_clock_from_10_to_150_mhz_has_margins_or_is_refused(name):
         left = asdict(clocks.sdram.margins)
         assert min(left.values()) >= 0, (mhz, left)
         # What the report says is what the formula says of the frequency that there really is.
-        assert margins(board.memory.part, clocks.settings.output_hz, clocks.sdram.path, clocks.sdram.capture) == clocks.sdram.margins
+        assert (
+            margins(
+                board.memory.part,
+                clocks.settings.output_hz,
+                clocks.sdram.path,
+                clocks.sdram.capture,
+            )
+            == clocks.sdram.margins
+        )
     assert {mhz for mhz in range(20, 33)} <= set(built)
     assert board.family == "ice40" or set(range(20, 125)) <= set(built)
 
 
 def test_the_refusal_of_a_clock_names_those_that_work():
-    with pytest.raises(BoardError, match="^ulx3s-85f cannot be built with a main clock of 140 MHz: no phase of its clock leaves SDRAM part 'W9825G6' and "
-                                         "the FPGA their set-up and hold times; the nearest that work: 125 MHz$"):
+    with pytest.raises(
+        BoardError,
+        match="^ulx3s-85f cannot be built with a main clock of 140 MHz: no phase of its clock "
+        "leaves SDRAM part 'W9825G6' and "
+        "the FPGA their set-up and hold times; the nearest that work: 125 MHz$",
+    ):
         open_board("ulx3s-85f").make_soc(clock_hz=140_000_000)
-    with pytest.raises(BoardError, match="is above the 143 MHz of SDRAM part 'W9825G6'; the nearest that work: 125 MHz$"):
+    with pytest.raises(
+        BoardError,
+        match="is above the 143 MHz of SDRAM part 'W9825G6'; the nearest that work: 125 MHz$",
+    ):
         open_board("ulx3s-85f").make_soc(clock_hz=150_000_000)
-    with pytest.raises(BoardError, match="48 MHz: no phase .* SDRAM part 'W9816G6' .*; the nearest that work: 33 MHz$"):
+    with pytest.raises(
+        BoardError,
+        match="48 MHz: no phase .* SDRAM part 'W9816G6' .*; the nearest that work: 33 MHz$",
+    ):
         open_board("blackice-mx").make_soc(clock_hz=48_000_000)
 
 
-@pytest.mark.parametrize("name, capture", [("ulx3s-85f", 1), ("icesugar-pro", 1), ("icepi-zero", 1), ("colorlight-i5", 1), ("colorlight-i9", 1),
-                                           ("blackice-mx", 0)])
+@pytest.mark.parametrize(
+    "name, capture",
+    [
+        ("ulx3s-85f", 1),
+        ("icesugar-pro", 1),
+        ("icepi-zero", 1),
+        ("colorlight-i5", 1),
+        ("colorlight-i9", 1),
+        ("blackice-mx", 0),
+    ],
+)
 def test_captures_at_the_default_clocks(name, capture):
     """Counts of cycles depend on them."""
     board = open_board(name)
     for room in (None, *map(open_room, room_names())):
         for preset in board.presets(room) if room is not None and room.has_core else (None,):
-            assert clocking(board, round(board.clock_for(room, preset) * 1e6)).sdram.capture == capture, (room, preset)
+            assert (
+                clocking(board, round(board.clock_for(room, preset) * 1e6)).sdram.capture == capture
+            ), (room, preset)
 
 
 def test_the_top_shifts_the_memorys_clock_by_that():
     from amaranth.back import rtlil
+
     board = open_board("ulx3s-85f")
     soc = board.make_soc(clock_hz=20_000_000)
     text = rtlil.convert(BoardTop(board=board, soc=soc)._pll())
     settings, sdram = soc.clocking.settings, soc.clocking.sdram
-    number = {name: int(re.search(rf"parameter \\{name} (\d+)$", text, re.M)[1]) for name in ("CLKOP_CPHASE", "CLKOS2_CPHASE", "CLKOS2_FPHASE")}
+    number = {
+        name: int(re.search(rf"parameter \\{name} (\d+)$", text, re.M)[1])
+        for name in ("CLKOP_CPHASE", "CLKOS2_CPHASE", "CLKOS2_FPHASE")
+    }
     eighths = 8 * (number["CLKOS2_CPHASE"] - number["CLKOP_CPHASE"]) + number["CLKOS2_FPHASE"]
     assert 45 * eighths / settings.output == pytest.approx(sdram.degrees)
     assert soc.backing.capture == sdram.capture == 0 and soc.backing.timing.cas == 2
 
 
 def _designs():
-    """Each board with each core's default preset and each link, as far as they fit: (board, SoC)."""
+    """Each board with each core's default preset and each link, as far as they fit: (board,
+    SoC)."""
     for board in map(open_board, NAMES):
         for room in (None, *map(open_room, room_names())):
-            presets = board.presets(room)[:1] if room is not None and room.has_core else [None][room is not None:]
+            presets = (
+                board.presets(room)[:1]
+                if room is not None and room.has_core
+                else [None][room is not None :]
+            )
             for preset in presets:
                 for link in {"uart", "usb"} & set(board.links):
                     try:
                         yield board, board.make_soc(room=room, preset=preset, link=link)
                     except PLLError as error:
                         # Of icesugar's one PLL the USB clock fixes the main one.
-                        assert link == "usb" and board.name == "icesugar" and "the main clock of icesugar is 24 MHz" in str(error)
+                        assert (
+                            link == "usb"
+                            and board.name == "icesugar"
+                            and "the main clock of icesugar is 24 MHz" in str(error)
+                        )
 
 
 def _in_range(family, input_hz, s):
@@ -94,12 +142,27 @@ def _in_range(family, input_hz, s):
     detector = input_hz / s.reference
     if family == "ecp5":
         feedback = detector * s.feedback
-        assert 8e6 <= input_hz <= 400e6 and 3.125e6 <= detector <= 400e6 and 400e6 <= s.vco_hz <= 800e6
-        assert 3.125e6 <= s.output_hz <= 400e6 and all(0 <= n <= 128 for n in (s.loop, s.further)) and max(s.reference, s.feedback, s.output) <= 128
-        assert s.vco_hz == pytest.approx(feedback * (s.loop or s.output)) and s.vco_hz / s.output == pytest.approx(s.output_hz)
+        assert (
+            8e6 <= input_hz <= 400e6 and 3.125e6 <= detector <= 400e6 and 400e6 <= s.vco_hz <= 800e6
+        )
+        assert (
+            3.125e6 <= s.output_hz <= 400e6
+            and all(0 <= n <= 128 for n in (s.loop, s.further))
+            and max(s.reference, s.feedback, s.output) <= 128
+        )
+        assert s.vco_hz == pytest.approx(
+            feedback * (s.loop or s.output)
+        ) and s.vco_hz / s.output == pytest.approx(s.output_hz)
     else:
-        assert 10e6 <= input_hz <= 133e6 and 10e6 <= detector <= 133e6 and 533e6 <= s.vco_hz <= 1066e6
-        assert s.vco_hz == pytest.approx(detector * s.feedback) and s.reference <= 16 and s.feedback <= 128 and s.output in (2, 4, 8, 16, 32, 64)
+        assert (
+            10e6 <= input_hz <= 133e6 and 10e6 <= detector <= 133e6 and 533e6 <= s.vco_hz <= 1066e6
+        )
+        assert (
+            s.vco_hz == pytest.approx(detector * s.feedback)
+            and s.reference <= 16
+            and s.feedback <= 128
+            and s.output in (2, 4, 8, 16, 32, 64)
+        )
         assert 16e6 <= s.vco_hz / s.output <= 275e6
     assert not s.further or s.further_hz <= 400e6
 
@@ -121,28 +184,41 @@ def test_every_boards_plls_are_within_their_ranges():
 def test_a_soc_knows_the_clock_that_the_pll_makes():
     """blackice-mx asks for 32 MHz of 25; a core's own clock is that of the PLL too."""
     soc = open_board("blackice-mx").make_soc()
-    assert soc.clocking.asked_hz == 32_000_000 and soc.clock_hz == 32_031_250 == parse_header(soc.info).clock_hz
+    assert (
+        soc.clocking.asked_hz == 32_000_000
+        and soc.clock_hz == 32_031_250 == parse_header(soc.info).clock_hz
+    )
     header = parse_header(soc.info)
-    assert parse_info(soc.info[64:64 + header.info_length])["clock_hz"] == 32_031_250
-    assert soc.backing.timing == soc.backing.part.timing(32_031_250) and soc.backing.clock_hz == 32_031_250
+    assert parse_info(soc.info[64 : 64 + header.info_length])["clock_hz"] == 32_031_250
+    assert (
+        soc.backing.timing == soc.backing.part.timing(32_031_250)
+        and soc.backing.clock_hz == 32_031_250
+    )
     board = open_board("ulx3s-25f")
-    soc = board.make_soc(room=STREAM, preset="sim", params={"own_clock": True, "ratio": 3}, clock_hz=77_000_000)
+    soc = board.make_soc(
+        room=STREAM, preset="sim", params={"own_clock": True, "ratio": 3}, clock_hz=77_000_000
+    )
     header, real = parse_header(soc.info), soc.clocking.settings
     assert soc.clock_hz == round(real.output_hz) and soc.domain_hz == round(real.further_hz)
-    assert parse_info(soc.info[64:64 + header.info_length])["domains"] == {"array": round(real.further_hz)}
+    assert parse_info(soc.info[64 : 64 + header.info_length])["domains"] == {
+        "array": round(real.further_hz)
+    }
 
 
 def test_a_serial_line_is_divided_from_the_real_clock():
     from quintet.boards.top import SerialLink
+
     made = []
 
     class Noted(SerialLink):
         def __init__(self, **arguments):
             made.append(arguments)
             super().__init__(**arguments)
+
     board = open_board("blackice-mx")
     platform = board.platform_class()()
     import quintet.boards.top as top
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(top, "SerialLink", Noted)
         platform.prepare(BoardTop(board=board, soc=board.make_soc()))
@@ -150,7 +226,9 @@ def test_a_serial_line_is_divided_from_the_real_clock():
 
 
 def test_a_clock_that_the_pll_cannot_make_is_refused():
-    with pytest.raises(PLLError, match="^the PLL cannot make 34 MHz within 1 %; the nearest is 34.375$"):
+    with pytest.raises(
+        PLLError, match="^the PLL cannot make 34 MHz within 1 %; the nearest is 34.375$"
+    ):
         open_board("blackice-mx").make_soc(clock_hz=34_000_000)
     with pytest.raises(PLLError, match="^the PLL makes 16 to 275 MHz, not 15$"):
         open_board("hx8k-breakout").make_soc(clock_hz=15_000_000)
@@ -160,5 +238,10 @@ def test_a_clock_that_the_pll_makes_too_slow_for_the_serial_line():
     """What was asked for would do; what the PLL makes of it does not."""
     board = open_board("icepi-zero")
     assert clocking(board, 12_010_000).hz == 12_009_804
-    with pytest.raises(BoardError, match="main clock of 12.0098 MHz: its serial line of 3,002,500 baud needs 12.01 MHz at least"):
+    with pytest.raises(
+        BoardError,
+        match=(
+            "main clock of 12.0098 MHz: its serial line of 3,002,500 baud needs 12.01 MHz at least"
+        ),
+    ):
         replace(board, link=replace(board.link, baud=3_002_500)).make_soc(clock_hz=12_010_000)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Presets of each core for each board: what its FPGA has the primitives for, and the room."""
+
 import re
 from dataclasses import replace
 
@@ -14,10 +15,16 @@ from tests.support.netlists import core_netlist
 
 SPECIAL = set().union(*LACKS.values())
 CORES = [room.name for room in map(open_room, room_names()) if room.has_core]
-ICE40 = [(isa, preset) for isa in CORES for preset in open_room(isa).params.SPACE.presets if preset.startswith(("up5k", "hx8k"))]
+ICE40 = [
+    (isa, preset)
+    for isa in CORES
+    for preset in open_room(isa).params.SPACE.presets
+    if preset.startswith(("up5k", "hx8k"))
+]
 
 
-#: (board, core) that have no room for each other: of the small Cherry nothing can be left out but what its ISA has.
+#: (board, core) that have no room for each other: of the small Cherry nothing can be left out but
+#: what its ISA has.
 WITHOUT = {("fomu", "cherry")}
 
 
@@ -25,7 +32,9 @@ WITHOUT = {("fomu", "cherry")}
 def test_a_preset_says_what_primitives_it_needs(isa, preset):
     found = set(re.findall(r"cell \\(SB_\w+) ", core_netlist(isa, preset)))
     declared = open_room(isa).params.SPACE.presets[preset]
-    assert set(declared.needs) == found & SPECIAL and not set(declared.needs) & LACKS.get(declared.fpga, set())
+    assert set(declared.needs) == found & SPECIAL and not set(declared.needs) & LACKS.get(
+        declared.fpga, set()
+    )
 
 
 def test_what_an_fpga_lacks_is_not_listed():
@@ -33,14 +42,24 @@ def test_what_an_fpga_lacks_is_not_listed():
     for board in map(open_board, board_names()):
         for room in map(open_room, CORES):
             presets = room.params.SPACE.presets
-            assert not [name for name in board.presets(room) if LACKS.get(board.fpga, set()) & set(presets[name].needs)]
+            assert not [
+                name
+                for name in board.presets(room)
+                if LACKS.get(board.fpga, set()) & set(presets[name].needs)
+            ]
     assert "up5k" in open_board("blackice-ii").presets(open_room("imagine"))
     assert "up5k" not in open_board("blackice-ii").presets(open_room("cherry"))
 
 
 def test_what_an_fpga_lacks_is_refused():
     board, room = open_board("blackice-ii"), open_room("opu")
-    with pytest.raises(ParameterError, match="^opu up5k cannot be built for blackice-ii: it needs SB_MAC16 and SB_SPRAM256KA, which its hx8k does not have$"):
+    with pytest.raises(
+        ParameterError,
+        match=(
+            "^opu up5k cannot be built for blackice-ii: it needs SB_MAC16 and SB_SPRAM256KA, "
+            "which its hx8k does not have$"
+        ),
+    ):
         board.make_soc(room=room, preset="up5k")
     cherry = board.make_soc(room=open_room("cherry"), preset="up5k", params={"multiplier": "lut"})
     assert cherry.params["multiplier"] == "lut"
@@ -48,14 +67,23 @@ def test_what_an_fpga_lacks_is_refused():
 
 def test_the_default_preset_has_room():
     """Of every core on every board, but for a few."""
-    full = {(board.name, isa) for board in map(open_board, board_names()) for isa in CORES if (isa, board.preset_for(open_room(isa))) in board.no_room}
+    full = {
+        (board.name, isa)
+        for board in map(open_board, board_names())
+        for isa in CORES
+        if (isa, board.preset_for(open_room(isa))) in board.no_room
+    }
     assert full == WITHOUT
 
 
 def test_what_was_built_is_said():
-    """Cells of the matrix that did not fit are known to their boards, and none that has been built is."""
+    """Cells of the matrix that did not fit are known to their boards, and none that has been built
+    is."""
     for cell in read().values():
-        known, without = (cell["isa"], cell["preset"]) in open_board(cell["board"]).no_room, cell["state"].startswith("does not fit")
+        known, without = (
+            (cell["isa"], cell["preset"]) in open_board(cell["board"]).no_room,
+            cell["state"].startswith("does not fit"),
+        )
         assert known == without, (cell["board"], cell["isa"], cell["preset"], cell["state"])
 
 
@@ -65,7 +93,9 @@ def test_what_is_said_to_have_no_room_exists(name):
     for (isa, preset), needs in board.no_room.items():
         assert preset in board.presets(open_room(isa))
         for lack in needs.split(", "):
-            needed, there = re.fullmatch(r"([\d,]+) of ([\d,]+) (?:logic cells|block RAMs|DSPs|single-port RAMs)", lack).groups()
+            needed, there = re.fullmatch(
+                r"([\d,]+) of ([\d,]+) (?:logic cells|block RAMs|DSPs|single-port RAMs)", lack
+            ).groups()
             assert int(needed.replace(",", "")) > int(there.replace(",", ""))
 
 
@@ -73,7 +103,9 @@ def test_no_room_is_told_before_the_synthesis(tmp_path, monkeypatch):
     board = open_board("icebreaker")
     small = replace(board, no_room={("opu", "up5k"): "31 of 30 block RAMs"})
     monkeypatch.setattr("quintet.boards.open_board", lambda name: small)
-    with pytest.raises(BuildError, match="^opu does not fit icebreaker: its preset up5k needs 31 of 30 block RAMs$"):
+    with pytest.raises(
+        BuildError, match="^opu does not fit icebreaker: its preset up5k needs 31 of 30 block RAMs$"
+    ):
         build("icebreaker", "opu", dir=tmp_path / "b")
     assert not (tmp_path / "b").exists()
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The images of the digits, their split and their float network."""
+
 import runpy
 import sys
 
@@ -15,8 +16,12 @@ from quintet.tools import Job
 
 def test_at_least_thirty_percent_held_out():
     assert len(digits.labels()) == digits.IMAGES >= 0.3 * 1797
-    assert digits.images().shape == (540, 64) and digits.images().max() == 16 and digits.images(7).shape == (7, 64)
-    assert (digits.images()[:, 0] == 0).all()       # the pixel that carries the constant
+    assert (
+        digits.images().shape == (540, 64)
+        and digits.images().max() == 16
+        and digits.images(7).shape == (7, 64)
+    )
+    assert (digits.images()[:, 0] == 0).all()  # the pixel that carries the constant
     assert list(digits.with_bias(np.full((1, 64), 16))[0, :3]) == [127, 16, 16]
 
 
@@ -24,7 +29,10 @@ def test_results():
     scores = np.eye(10)[digits.labels(20)]
     scores[3] = 0
     found = digits.result(scores)
-    assert (found.total, found.correct) == (20, 20 - int(digits.labels()[3] != 0)) and found.accuracy == found.correct / 20
+    assert (found.total, found.correct) == (
+        20,
+        20 - int(digits.labels()[3] != 0),
+    ) and found.accuracy == found.correct / 20
     assert digits.float_accuracy() == 531 / 540
 
 
@@ -49,16 +57,29 @@ def test_training_script(tmp_path, capsys):
     assert float(capsys.readouterr().out.split("held out ")[1][:6]) > 0.9
     with np.load(out) as new, np.load(digits.FOLDER / "digits.npz") as shipped:
         assert new.files == shipped.files
-        assert all(new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files)
+        assert all(
+            new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files
+        )
         assert all(np.array_equal(new[k], shipped[k]) for k in ("images", "labels", "held_out"))
 
 
-@pytest.mark.parametrize("isa, given, message", [
-    ("opu", ["--preset", "up5k", "--images", "0"], "argument --images: expected 1 to 540, not 0"),
-    ("pim", ["--preset", "up5k", "--images", "541"], "argument --images: expected 1 to 540, not 541"),
-    ("opu", ["--preset", "up5k", "--memory", "100"], "bytes of memory"),
-    ("opentpu", ["--preset", "up5k-4x4", "--norm"], "this build has no ext_norm"),
-])
+@pytest.mark.parametrize(
+    "isa, given, message",
+    [
+        (
+            "opu",
+            ["--preset", "up5k", "--images", "0"],
+            "argument --images: expected 1 to 540, not 0",
+        ),
+        (
+            "pim",
+            ["--preset", "up5k", "--images", "541"],
+            "argument --images: expected 1 to 540, not 541",
+        ),
+        ("opu", ["--preset", "up5k", "--memory", "100"], "bytes of memory"),
+        ("opentpu", ["--preset", "up5k-4x4", "--norm"], "this build has no ext_norm"),
+    ],
+)
 def test_what_the_commands_refuse(isa, given, message, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["digits", *given, "--out", str(tmp_path)])
     with pytest.raises(SystemExit, match="2"):
@@ -70,4 +91,7 @@ def test_a_job_of_a_build_of_other_sizes_says_what_it_recognised(tmp_path):
     """Batches as large as fit would not be of one size."""
     path = opentpu.make_job(tmp_path, SPACE.resolve("sim", {"n": 6, "ub_rows": 512}))
     [save] = Job.load(path).saves
-    assert digits.evaluate(path, np.zeros(save.shape, save.dtype)).total == 540 and save.recognition.shape[0] == 27
+    assert (
+        digits.evaluate(path, np.zeros(save.shape, save.dtype)).total == 540
+        and save.recognition.shape[0] == 27
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Logic cells of what every core on an UP5K has beside it."""
+
 import os
 
 import pytest
@@ -13,23 +14,38 @@ from quintet.gateware.shell.engine import EngineControl
 from quintet.tools.build.bitstream import build, synthesise
 from quintet.tools.netlist.check import check_build
 
-#: Logic cells of the control block, OpenTPU's registers left out, as it stands beside a core on an UP5K. The
-#: largest parts are the two words that the adder works on, prescalers and address registers (55).
+#: Logic cells of the control block, OpenTPU's registers left out, as it stands beside a core on an
+#: UP5K. The largest parts are the two words that the adder works on, prescalers and address
+#: registers (55).
 CONTROL_CELLS = 500
 #: The SoC without a core.
 SOC_CELLS = 1700
 
 
 class _Counted(wiring.Component):
-    """The control block under an engine's increments as a 4 x 4 array makes them: 16 operations, vectors of 4 bytes."""
+    """The control block under an engine's increments as a 4 x 4 array makes them: 16 operations,
+    vectors of 4 bytes."""
+
     def __init__(self):
         control = EngineControl(operations_bits=5, bytes_bits=5)
-        self.block = ControlBlock(ident="TEST", version=(1, 0), params_hash=0x89AB_CDEF, memory_size=1 << 17, control=control,
-                                  program_align=16, address_bits=18)
-        super().__init__({
-            "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)), "engine": In(control),
-            "guard_idle": In(1), "core_reset": Out(1), "interrupt": Out(1),
-        })
+        self.block = ControlBlock(
+            ident="TEST",
+            version=(1, 0),
+            params_hash=0x89AB_CDEF,
+            memory_size=1 << 17,
+            control=control,
+            program_align=16,
+            address_bits=18,
+        )
+        super().__init__(
+            {
+                "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
+                "engine": In(control),
+                "guard_idle": In(1),
+                "core_reset": Out(1),
+                "interrupt": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -38,7 +54,9 @@ class _Counted(wiring.Component):
         wiring.connect(m, wiring.flipped(self.engine), block.engine)
         engine = self.engine
         m.d.comb += [
-            block.guard_idle.eq(self.guard_idle), self.core_reset.eq(block.core_reset), self.interrupt.eq(block.interrupt),
+            block.guard_idle.eq(self.guard_idle),
+            self.core_reset.eq(block.core_reset),
+            self.interrupt.eq(block.interrupt),
             block.engine.operations.eq(Mux(engine.operations[0], 16, 0)),
             block.engine.bytes_read.eq(engine.bytes_read[1:] << 1),
             block.engine.bytes_written.eq(Mux(engine.bytes_written[0], 4, 0)),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The whole SoC in pysim, spoken to through its link."""
+
 import zlib
 
 import pytest
@@ -19,6 +20,7 @@ SIZE = 4096
 
 class SimulatedPipe(Pipe):
     """The SoC's byte streams; time is the simulation's."""
+
     name = "simulation"
     bytes_per_second = None
 
@@ -39,7 +41,8 @@ class SimulatedPipe(Pipe):
             if self.outgoing:
                 ctx.set(soc.rx.payload, self.outgoing[0])
             _, _, taken, given, byte, reset = await ctx.tick().sample(
-                soc.rx.ready, soc.tx.valid, soc.tx.payload, soc.reset_request)
+                soc.rx.ready, soc.tx.valid, soc.tx.payload, soc.reset_request
+            )
             self.cycles += 1
             self.resets += reset
             if taken and self.outgoing:
@@ -66,8 +69,17 @@ class SimulatedPipe(Pipe):
 
 
 def make(**kwargs):
-    return SoC(**{"board_name": "test-board", "clock_hz": 1_000_000, "memory": BlockRAMMemory(size=SIZE, beat_bytes=4),
-                  "room": ROOM, "link": {"kind": "pipe"}, "watchdog": 512, **kwargs})
+    return SoC(
+        **{
+            "board_name": "test-board",
+            "clock_hz": 1_000_000,
+            "memory": BlockRAMMemory(size=SIZE, beat_bytes=4),
+            "room": ROOM,
+            "link": {"kind": "pipe"},
+            "watchdog": 512,
+            **kwargs,
+        }
+    )
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +92,12 @@ def client():
 
 def test_info(client):
     info = parse_header(client.header)
-    assert (info.board, info.tag, info.memory_size, info.clock_hz) == ("test-board", "TINY", SIZE, 1_000_000)
+    assert (info.board, info.tag, info.memory_size, info.clock_hz) == (
+        "test-board",
+        "TINY",
+        SIZE,
+        1_000_000,
+    )
     assert (info.control_base, info.soc_base) == (CONTROL_BASE, SOC_BASE)
     assert info.params_hash == params_hash({"size": 4})
     text = parse_info(client.read(info.info_address, info.info_length))
@@ -110,13 +127,13 @@ def test_runs_and_fills(client):
     image = bytearray(client.read(0x600, 256))
     client.write_strided(0x603, b"abcdefghi", 3, 17)
     for number in range(3):
-        image[3 + 17 * number:6 + 17 * number] = b"abcdefghi"[3 * number:3 * number + 3]
+        image[3 + 17 * number : 6 + 17 * number] = b"abcdefghi"[3 * number : 3 * number + 3]
     assert client.read(0x600, 256) == image
     assert client.read_strided(0x603, 3, 17, 3) == b"abcdefghi"
     assert client.checksum_strided(0x603, 3, 17, 3) == zlib.crc32(b"abcdefghi")
     client.fill(0x641, 5, b"xy", stride=10, count=4)
     for number in range(4):
-        image[0x41 + 10 * number:0x46 + 10 * number] = b"xyxyx"
+        image[0x41 + 10 * number : 0x46 + 10 * number] = b"xyxyx"
     client.fill(0x6FE, 1, 0xEE)
     image[0xFE] = 0xEE
     assert client.read(0x600, 256) == image
@@ -137,7 +154,9 @@ def test_soc_registers(client):
     assert client.pipe.resets == 0
 
 
-@pytest.mark.parametrize("address", [SIZE, 0x0010_0000, 0x7FFF_FFFC, 0x8003_0000, 0x8000_1000, 0xFFFF_FFFC])
+@pytest.mark.parametrize(
+    "address", [SIZE, 0x0010_0000, 0x7FFF_FFFC, 0x8003_0000, 0x8000_1000, 0xFFFF_FFFC]
+)
 def test_unmapped_addresses_end_in_an_error(client, address):
     with pytest.raises(LinkError):
         client.read(address, 4)
@@ -156,12 +175,15 @@ def test_without_a_core():
     assert client.read(0, 5) == b"hello"
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"clock_hz": 1.5}, "Main clock must be an integer of Hz, not 1.5"),
-    ({"room": None, "preset": "sim"}, "A preset or parameters need a core"),
-    ({"board_name": "a name that is too long"}, "Board name must be 1 to 16 ASCII characters"),
-    ({"watchdog": 100}, "Limit of a bus cycle must be a power of two of at least 16, not 100"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"clock_hz": 1.5}, "Main clock must be an integer of Hz, not 1.5"),
+        ({"room": None, "preset": "sim"}, "A preset or parameters need a core"),
+        ({"board_name": "a name that is too long"}, "Board name must be 1 to 16 ASCII characters"),
+        ({"watchdog": 100}, "Limit of a bus cycle must be a power of two of at least 16, not 100"),
+    ],
+)
 def test_bad_soc_arguments(change, message):
     with pytest.raises(ValueError, match=message):
         make(**change)

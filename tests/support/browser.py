@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A real Chromium, driven by its chromedriver."""
+
 import shutil
 import tempfile
 from contextlib import contextmanager
 
 __all__ = ["CHROMIUM", "DRIVER", "browser", "complaints"]
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 DRIVER = shutil.which("chromedriver")
 
 
@@ -14,11 +17,23 @@ DRIVER = shutil.which("chromedriver")
 def browser(size="1280,1000"):
     """A headless Chromium, without any network of its own."""
     from selenium import webdriver
+
     options = webdriver.ChromeOptions()
     options.binary_location = CHROMIUM
     with tempfile.TemporaryDirectory() as profile:
-        for option in ("headless=new", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run", "disable-background-networking", "disable-component-update", "disable-sync",
-                       "disable-dev-shm-usage", f"window-size={size}", f"user-data-dir={profile}"):
+        for option in (
+            "headless=new",
+            "no-sandbox",
+            "disable-gpu",
+            "disable-quic",
+            "no-first-run",
+            "disable-background-networking",
+            "disable-component-update",
+            "disable-sync",
+            "disable-dev-shm-usage",
+            f"window-size={size}",
+            f"user-data-dir={profile}",
+        ):
             options.add_argument(f"--{option}")
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
@@ -30,4 +45,8 @@ def browser(size="1280,1000"):
 
 def complaints(driver):
     """What the browser has complained of since it was last asked."""
-    return [entry["message"] for entry in driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+    return [
+        entry["message"]
+        for entry in driver.get_log("browser")
+        if entry["level"] in ("SEVERE", "WARNING")
+    ]

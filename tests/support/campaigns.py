@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long campaigns of gateware against its model: seeds, and totals that add up over runs (docs/how/campaigns.md)."""
+"""Long campaigns of gateware against its model: seeds, and totals that add up over runs
+(docs/how/campaigns.md)."""
+
 import json
 import os
 import random
@@ -15,12 +17,16 @@ __all__ = ["Campaign", "aborted", "bus_error", "campaign_test", "random_behaviou
 
 
 class Campaign:
-    """A long campaign: runs seeds for QUINTET_MINUTES from QUINTET_SEED on, goes on where the last one stopped.
+    """A long campaign: runs seeds for QUINTET_MINUTES from QUINTET_SEED on, goes on where the last
+    one stopped.
 
-    Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/how/campaigns.md`` says what they were.
+    Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/how/campaigns.md``
+    says what they were.
     """
+
     def __init__(self, name, share=1.0):
         from quintet.boards.virtual.cache import default_folder
+
         self.path = Path(default_folder()) / "campaigns" / f"{name}.json"
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.base = int(os.environ.get("QUINTET_SEED", "1"))
@@ -59,28 +65,38 @@ def random_behaviour(seed):
     return Behaviour.random(random.Random(f"behaviour {seed}"))
 
 
-# Steps of a campaign's plan. ``draw(seed, params, rng)`` gives the case, so that a seed's random numbers come in one order.
+# Steps of a campaign's plan. ``draw(seed, params, rng)`` gives the case, so that a seed's random
+# numbers come in one order.
+
 
 def whole(draw):
     """The program as it is."""
+
     def step(check, bench, seed, rng, behaviour):
         return check(bench, draw(seed, bench.params, rng), behaviour, seed)[0]
+
     return step
 
 
 def aborted(draw, check_aborted, cycles):
     """The program, aborted within so many cycles."""
+
     def step(check, bench, seed, rng, behaviour):
         case = draw(seed, bench.params, rng)
         return check_aborted(bench, case, rng.randrange(cycles), behaviour, seed)[0]
+
     return step
 
 
 def bus_error(draw, check_bus_error, address):
     """The program, while every access of a kind to the beat at ``address(case, rng)`` fails."""
+
     def step(check, bench, seed, rng, behaviour):
         case = draw(seed, bench.params, rng)
-        return check_bus_error(bench, case, address(case, rng), rng.choice((True, False, None)), behaviour, seed)[0]
+        return check_bus_error(
+            bench, case, address(case, rng), rng.choice((True, False, None)), behaviour, seed
+        )[0]
+
     return step
 
 
@@ -88,19 +104,26 @@ def run_step(subject, bench, seed):
     """Differences of the program of ``seed``."""
     step = subject.plan[seed % len(subject.plan)]
     try:
-        return step(subject.check, bench, seed, random.Random(f"campaign {seed}"), random_behaviour(seed))
+        return step(
+            subject.check, bench, seed, random.Random(f"campaign {seed}"), random_behaviour(seed)
+        )
     except SimulationError as error:
         return [str(error)]
 
 
 def campaign_test(subject):
-    """A test that runs a subject's campaign on each of its builds, each for its share of QUINTET_MINUTES."""
+    """A test that runs a subject's campaign on each of its builds, each for its share of
+    QUINTET_MINUTES."""
+
     @pytest.mark.long
     @pytest.mark.parametrize("build", subject.builds)
     def test(build):
         with subject.open_build(build) as bench:
-            campaign = Campaign(subject.name, 1 / len(subject.builds))      # its time begins when the compiler is done
+            campaign = Campaign(
+                subject.name, 1 / len(subject.builds)
+            )  # its time begins when the compiler is done
             for seed in campaign.seeds(build):
                 problems = run_step(subject, bench, seed)
                 assert not problems, (build, seed, problems)
+
     return test

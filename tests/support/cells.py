@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares a primitive's cell with its twin: yosys' simulation model of the cell and the twin, both compiled by CXXRTL."""
+"""Compares a primitive's cell with its twin: yosys' simulation model of the cell and the twin, both
+compiled by CXXRTL."""
+
 import re
 import shutil
 import subprocess
@@ -19,7 +21,8 @@ def _share():
 
 
 def ice40_cell(name):
-    """Verilog of yosys' simulation model of an iCE40 cell, without path delays and defaults of pins."""
+    """Verilog of yosys' simulation model of an iCE40 cell, without path delays and defaults of
+    pins."""
     cells = (_share() / "ice40" / "cells_sim.v").read_text()
     cell = re.search(rf"^module {name}.*?^endmodule", cells, re.M | re.S).group()
     cell = re.sub(r"^`ifdef ICE40_.*?^`endif", "", cell, flags=re.M | re.S)
@@ -27,26 +30,44 @@ def ice40_cell(name):
 
 
 def dp16kd():
-    """Verilog of an ECP5's block RAM as Lattice's memory usage guide (TN1264) describes it, for two ports of one width up to 18 bits and for one of 36
-    that is written and one that is read, write mode NORMAL, with output registers or without. Of what the guide leaves open, a read of an address
-    that another port writes and the output of a port that writes, it gives the complement of what stood there, as the twins do.
-    yosys has the cell's pins only.
+    """Verilog of an ECP5's block RAM as Lattice's memory usage guide (TN1264) describes it, for two
+    ports of one width up to 18 bits and for one of 36 that is written and one that is read, write
+    mode NORMAL, with output registers or without. Of what the guide leaves open, a read of an
+    address that another port writes and the output of a port that writes, it gives the complement
+    of what stood there, as the twins do. yosys has the cell's pins only.
     """
     pins = []
     for port in "AB":
-        pins += [f"input {name}{port}" for name in ("CE", "OCE", "CLK", "WE", "RST")] + [f"input CS{port}{k}" for k in range(3)]
-        pins += [f"input AD{port}{k}" for k in range(14)] + [f"input DI{port}{k}" for k in range(18)]
+        pins += [f"input {name}{port}" for name in ("CE", "OCE", "CLK", "WE", "RST")] + [
+            f"input CS{port}{k}" for k in range(3)
+        ]
+        pins += [f"input AD{port}{k}" for k in range(14)] + [
+            f"input DI{port}{k}" for k in range(18)
+        ]
         pins += [f"output DO{port}{k}" for k in range(18)]
     strings = ("CSDECODE", "WRITEMODE", "REGMODE")
-    parameters = [f"{name}_{port} = {value}" for port in "AB" for name, value in [("DATA_WIDTH", "18"), *((n, '""') for n in strings)]]
-    parameters += ['RESETMODE = ""', 'ASYNC_RESET_RELEASE = ""', 'GSR = ""', 'CLKAMUX = ""', 'CLKBMUX = ""']
+    parameters = [
+        f"{name}_{port} = {value}"
+        for port in "AB"
+        for name, value in [("DATA_WIDTH", "18"), *((n, '""') for n in strings)]
+    ]
+    parameters += [
+        'RESETMODE = ""',
+        'ASYNC_RESET_RELEASE = ""',
+        'GSR = ""',
+        'CLKAMUX = ""',
+        'CLKBMUX = ""',
+    ]
 
     def bus(name, port, count):
         return "{" + ", ".join(f"{name}{port}{k}" for k in reversed(range(count))) + "}"
 
-    wires = [f"wire [13:0] ad{p} = {bus('AD', p, 14)}; wire [17:0] di{p} = {bus('DI', p, 18)};"
-             f" wire en{p} = CE{p} & ~CS{p}0 & ~CS{p}1 & ~CS{p}2; reg [17:0] q{p} = 0, o{p} = 0;"
-             f" assign {bus('DO', p, 18)} = REGMODE_{p} == \"NOREG\" ? q{p} : o{p};" for p in "AB"]
+    wires = [
+        f"wire [13:0] ad{p} = {bus('AD', p, 14)}; wire [17:0] di{p} = {bus('DI', p, 18)};"
+        f" wire en{p} = CE{p} & ~CS{p}0 & ~CS{p}1 & ~CS{p}2; reg [17:0] q{p} = 0, o{p} = 0;"
+        f' assign {bus("DO", p, 18)} = REGMODE_{p} == "NOREG" ? q{p} : o{p};'
+        for p in "AB"
+    ]
     # A word of 36 bits is two of 18, the lower one first; byte enables of 9 bits each.
     return f"""
 module DP16KD({", ".join(pins)});
@@ -103,24 +124,58 @@ endmodule
 
 
 def mult18x18d():
-    """Verilog of an ECP5's multiplier as Lattice's DSP usage guide (TN1267) describes it: signed operands, the registers of CLK0 where
-    they are asked for. yosys has the cell's pins only."""
-    pins = [f"input {name}{k}" for name in "ABC" for k in range(18)] + [f"output P{k}" for k in range(36)]
-    pins += [f"input {name}{k}" for name in ("CE", "RST", "CLK") for k in range(4)] + [f"input {name}{p}" for name in ("SIGNED", "SOURCE") for p in "AB"]
-    parameters = [f'REG_{name}_CLK = "NONE"' for name in ("INPUTA", "INPUTB", "INPUTC", "PIPELINE", "OUTPUT")] + ['GSR = ""', 'RESETMODE = ""']
+    """Verilog of an ECP5's multiplier as Lattice's DSP usage guide (TN1267) describes it: signed
+    operands, the registers of CLK0 where they are asked for. yosys has the cell's pins only."""
+    pins = [f"input {name}{k}" for name in "ABC" for k in range(18)] + [
+        f"output P{k}" for k in range(36)
+    ]
+    pins += [f"input {name}{k}" for name in ("CE", "RST", "CLK") for k in range(4)] + [
+        f"input {name}{p}" for name in ("SIGNED", "SOURCE") for p in "AB"
+    ]
+    parameters = [
+        f'REG_{name}_CLK = "NONE"' for name in ("INPUTA", "INPUTB", "INPUTC", "PIPELINE", "OUTPUT")
+    ] + ['GSR = ""', 'RESETMODE = ""']
 
     def stage(register, of, to, width):
-        return (f"wire signed [{width - 1}:0] {to}; reg signed [{width - 1}:0] {to}_held = 0; always @(posedge CLK0) {to}_held <= {of};"
-                f' assign {to} = REG_{register}_CLK == "NONE" ? {of} : {to}_held;')
-    bits = {name: "{" + ", ".join(f"{name}{k}" for k in reversed(range(36 if name == "P" else 18))) + "}" for name in "ABP"}
-    return "\n".join([
-        f"module MULT18X18D({', '.join(pins)});", f"parameter {', '.join(parameters)};",
-        *(f"wire signed [17:0] {name.lower()} = {bits[name]};" for name in "AB"),
-        stage("INPUTA", "a", "x", 18), stage("INPUTB", "b", "y", 18), "wire signed [35:0] product = x * y;",
-        stage("PIPELINE", "product", "later", 36), stage("OUTPUT", "later", "p", 36), f"assign {bits['P']} = p;", "endmodule"])
+        return (
+            f"wire signed [{width - 1}:0] {to}; reg signed [{width - 1}:0] {to}_held = 0; "
+            f"always @(posedge CLK0) {to}_held <= {of};"
+            f' assign {to} = REG_{register}_CLK == "NONE" ? {of} : {to}_held;'
+        )
+
+    bits = {
+        name: "{"
+        + ", ".join(f"{name}{k}" for k in reversed(range(36 if name == "P" else 18)))
+        + "}"
+        for name in "ABP"
+    }
+    return "\n".join(
+        [
+            f"module MULT18X18D({', '.join(pins)});",
+            f"parameter {', '.join(parameters)};",
+            *(f"wire signed [17:0] {name.lower()} = {bits[name]};" for name in "AB"),
+            stage("INPUTA", "a", "x", 18),
+            stage("INPUTB", "b", "y", 18),
+            "wire signed [35:0] product = x * y;",
+            stage("PIPELINE", "product", "later", 36),
+            stage("OUTPUT", "later", "p", 36),
+            f"assign {bits['P']} = p;",
+            "endmodule",
+        ]
+    )
 
 
-def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; opt_clean;", family="ice40", level="-O1"):
+def run_pair(
+    folder,
+    *,
+    cell,
+    inputs,
+    add,
+    main,
+    passes="flatten; async2sync; opt_clean;",
+    family="ice40",
+    level="-O1",
+):
     """Builds cell and twin side by side and runs ``main`` on them; it must end with 0.
 
     Parameters
@@ -131,8 +186,8 @@ def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; op
     inputs : dict
         Name -> width of the inputs that both share.
     add : callable
-        ``add(m, family, name, inputs)`` adds the primitive to ``m`` under ``name`` and returns a signal of its outputs;
-        ``inputs`` are signals by name.
+        ``add(m, family, name, inputs)`` adds the primitive to ``m`` under ``name`` and returns a
+        signal of its outputs; ``inputs`` are signals by name.
     main : str
         C++ that includes ``design.cc`` and drives ``cxxrtl_design::p_top``.
     passes : str
@@ -140,7 +195,8 @@ def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; op
     family : str
         Of the cell.
     level : str
-        Of the compiler's optimisation: a large design that runs shortly is compiled longer than it runs.
+        Of the compiler's optimisation: a large design that runs shortly is compiled longer than it
+        runs.
     """
     m = Module()
     m.domains.sync = domain = ClockDomain(reset_less=True)
@@ -149,12 +205,31 @@ def run_pair(folder, *, cell, inputs, add, main, passes="flatten; async2sync; op
     outputs = [add(m, family, name, signals) for family, name in ((family, "cell"), (None, "twin"))]
     (folder / "cell.v").write_text(cell)
     (folder / "main.cc").write_text(main)
-    (folder / "design.il").write_text(rtlil.convert(m, name="top", ports=[*signals.values(), *outputs, domain.clk], emit_src=False))
-    subprocess.run([find_tool("yosys"), "-q", "-p", "read_rtlil design.il; read_verilog cell.v; hierarchy -top top; proc;"
-                    f" {passes} write_cxxrtl design.cc"], cwd=folder, check=True)
-    compiler = next(([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),
-                    [sys.executable, "-m", "ziglang", "c++"])
+    (folder / "design.il").write_text(
+        rtlil.convert(
+            m, name="top", ports=[*signals.values(), *outputs, domain.clk], emit_src=False
+        )
+    )
+    subprocess.run(
+        [
+            find_tool("yosys"),
+            "-q",
+            "-p",
+            "read_rtlil design.il; read_verilog cell.v; hierarchy -top top; proc;"
+            f" {passes} write_cxxrtl design.cc",
+        ],
+        cwd=folder,
+        check=True,
+    )
+    compiler = next(
+        ([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),
+        [sys.executable, "-m", "ziglang", "c++"],
+    )
     runtime = _share() / "include/backends/cxxrtl/runtime"
-    subprocess.run([*compiler, "-std=c++17", level, f"-I{runtime}", "main.cc", "-o", "run"], cwd=folder, check=True)
+    subprocess.run(
+        [*compiler, "-std=c++17", level, f"-I{runtime}", "main.cc", "-o", "run"],
+        cwd=folder,
+        check=True,
+    )
     done = subprocess.run([folder / "run"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout

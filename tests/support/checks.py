@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every engine of a core must stand: checks of one bench against the golden model, whatever the ISA."""
+"""What every engine of a core must stand: checks of one bench against the golden model, whatever
+the ISA."""
+
 import random
 
 from tests.support.campaigns import random_behaviour
@@ -13,10 +15,12 @@ class Checks:
 
     Parameters
     ----------
-    compare : the core's ``bench/compare.py``: ``check_case``, ``check_aborted``, ``check_bus_error``
+    compare : the core's ``bench/compare.py``: ``check_case``,
+        ``check_aborted``, ``check_bus_error``
     draw : ``draw(seed, params, **options)`` gives a random case; a method's further options are its
     behaviour : ``behaviour(seed)``: how main memory answers
     """
+
     def __init__(self, compare, draw, behaviour=random_behaviour):
         self.compare, self.draw, self.behaviour = compare, draw, behaviour
 
@@ -29,7 +33,12 @@ class Checks:
     def _drawn(self, bench, seeds, fails, options):
         for seed in seeds:
             legal = {"legal": seed % fails != 0} if fails else {}
-            yield seed, random.Random(seed), self.draw(seed, bench.params, **legal, **options), self.behaviour(seed)
+            yield (
+                seed,
+                random.Random(seed),
+                self.draw(seed, bench.params, **legal, **options),
+                self.behaviour(seed),
+            )
 
     def random_programs(self, bench, seeds, fails=0, **options):
         """One in ``fails`` ends in a fault; every one with a memory of its own temper."""
@@ -48,7 +57,8 @@ class Checks:
             self.run(bench, case, behaviour, seed, "after a core reset")
 
     def aborts(self, bench, count, latest, again=None, every=1, **options):
-        """Aborts at random cycles below ``latest``; on ``again``, a memory, every ``every``-th program runs whole after it. How many were aborted."""
+        """Aborts at random cycles below ``latest``; on ``again``, a memory, every ``every``-th
+        program runs whole after it. How many were aborted."""
         aborted = 0
         for seed, rng, case, behaviour in self._drawn(bench, range(count), 0, options):
             cycle = rng.choice((0, 1, 2, rng.randrange(100), rng.randrange(latest)))
@@ -60,11 +70,14 @@ class Checks:
         return aborted
 
     def bus_errors(self, bench, count, least, again=None, *, address, every=1, **options):
-        """At ``address(case, rng)``, reads or writes or both; more than ``least`` must be hit. ``again``, ``every`` as of :meth:`aborts`."""
+        """At ``address(case, rng)``, reads or writes or both; more than ``least`` must be hit.
+        ``again``, ``every`` as of :meth:`aborts`."""
         hit = 0
         for seed, rng, case, behaviour in self._drawn(bench, range(count), 0, options):
             place = address(case, rng)
-            problems, outcome = self.compare.check_bus_error(bench, case, place, rng.choice((True, False, None)), behaviour, seed)
+            problems, outcome = self.compare.check_bus_error(
+                bench, case, place, rng.choice((True, False, None)), behaviour, seed
+            )
             assert not problems, (case.name, hex(place), problems)
             hit += outcome.status == "fault"
             if again is not None and seed % every == 0:

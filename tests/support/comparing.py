@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What every comparison of a core's gateware with its golden model does, whatever the ISA.
 
-A *case* has ``name``, ``params``, ``memory`` (the image), ``registers``; what its words are is the ISA's affair.
+A *case* has ``name``, ``params``, ``memory`` (the image), ``registers``; what its words are is the
+ISA's affair.
 """
+
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +12,19 @@ import pytest
 
 from quintet.tools.measure.case import registers_of
 
-__all__ = ["aborted_run", "bench_fixture", "class_problems", "compare_run", "failing_run", "first_difference", "registers_of",
-           "run_differently", "shared_bench", "with_words", "word_index"]
+__all__ = [
+    "aborted_run",
+    "bench_fixture",
+    "class_problems",
+    "compare_run",
+    "failing_run",
+    "first_difference",
+    "registers_of",
+    "run_differently",
+    "shared_bench",
+    "with_words",
+    "word_index",
+]
 
 _open = {}
 
@@ -26,12 +39,14 @@ def shared_bench(open_build, name):
 
 def bench_fixture(open_build, builds):
     """Fixture over ``builds``; a test that breaks a rule leaves the bench usable."""
+
     @pytest.fixture(params=builds)
     def bench(request):
         bench = shared_bench(open_build, request.param)
         bench.clear_injections()
         yield bench
         bench.recover()
+
     return bench
 
 
@@ -40,20 +55,29 @@ def first_difference(got, expected):
     at = (got != expected).nonzero()[0]
     if not at.size:
         return None
-    return f"{at.size} bytes of memory differ, the first at {int(at[0]):#x}: {got[at[0]]:#04x}, expected {expected[at[0]]:#04x}"
+    return (
+        f"{at.size} bytes of memory differ, the first at {int(at[0]):#x}: {got[at[0]]:#04x}, "
+        f"expected {expected[at[0]]:#04x}"
+    )
 
 
 def class_problems(outcome):
     """What is wrong with the classes of the cycles: a list, empty if they add up."""
     c = outcome.counters
-    classes = c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]
-    return [] if classes == c["cycles"] else [f"work and stalls are {classes} of {c['cycles']} cycles"]
+    classes = (
+        c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]
+    )
+    return (
+        [] if classes == c["cycles"] else [f"work and stalls are {classes} of {c['cycles']} cycles"]
+    )
 
 
 def compare_run(bench, case, expected, memory, behaviour, seed, limit, *, more=()):
-    """Runs ``case`` whole: ``(differences from the model's outcome and memory, outcome of the gateware)``.
+    """Runs ``case`` whole: ``(differences from the model's outcome and memory, outcome of the
+    gateware)``.
 
-    ``behaviour`` ``None`` leaves the memory as it is; counters named in ``more`` may be above the model's.
+    ``behaviour`` ``None`` leaves the memory as it is; counters named in ``more`` may be above the
+    model's.
     """
     if behaviour is not None:
         bench.behave(behaviour, seed=seed)
@@ -63,7 +87,7 @@ def compare_run(bench, case, expected, memory, behaviour, seed, limit, *, more=(
     for name in ("status", "fault", "values"):
         if getattr(got, name) != getattr(expected, name):
             problems.append(f"{name} {getattr(got, name)}, expected {getattr(expected, name)}")
-    difference = first_difference(bench.memory[:case.memory.size], memory)
+    difference = first_difference(bench.memory[: case.memory.size], memory)
     if difference:
         problems.append(difference)
     for name, value in expected.counters.items():
@@ -76,7 +100,9 @@ def run_differently(got, expected, now, memory):
     """Differences of a run that an injected error did not reach: outcome and memory."""
     problems = []
     if got.status != expected.status or got.fault != expected.fault:
-        problems.append(f"{got.status} {got.fault}, expected {expected.status} {expected.fault} or a bus error")
+        problems.append(
+            f"{got.status} {got.fault}, expected {expected.status} {expected.fault} or a bus error"
+        )
     difference = first_difference(now, memory)
     return problems + [difference] if difference else problems
 
@@ -97,7 +123,8 @@ def aborted_run(bench, case, cycle, behaviour, seed):
 
 
 def failing_run(bench, case, address, write, behaviour, seed, limit):
-    """Runs ``case`` while every access of a kind (``write``: ``None`` both) to the beat at ``address`` fails."""
+    """Runs ``case`` while every access of a kind (``write``: ``None`` both) to the beat at
+    ``address`` fails."""
     bench.behave(behaviour, seed=seed)
     bench.load(case.memory)
     bench.clear_injections()
@@ -112,12 +139,18 @@ def with_words(isa, case, words):
     """``case`` with other words of ``isa`` in place of its own, as long as those or shorter."""
     memory, at = case.memory.copy(), case.registers["program_address"]
     data = np.frombuffer(isa.store(words), np.uint8)
-    memory[at:at + data.size] = data
-    return replace(case, words=list(words), memory=memory, registers={**case.registers, "program_length": data.size})
+    memory[at : at + data.size] = data
+    return replace(
+        case,
+        words=list(words),
+        memory=memory,
+        registers={**case.registers, "program_length": data.size},
+    )
 
 
 def word_index(case, pc, word, size, problems):
-    """Index of the word of ``word`` bytes at ``pc`` in a program of ``size`` bytes; notes a problem if it is none."""
+    """Index of the word of ``word`` bytes at ``pc`` in a program of ``size`` bytes; notes a problem
+    if it is none."""
     base = case.registers["program_address"]
     if (pc - base) % word or not 0 <= pc - base <= size:
         problems.append(f"pc {pc:#x} is no word of the program at {base:#x}")

@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a design cut into functions must hold: every name declared before its use, and every statement still there, in order.
+"""What a design cut into functions must hold: every name declared before its use, and every
+statement still there, in order.
 
 It reads C++ by tokens of its own and not by what it checks.
 """
+
 import re
 
 __all__ = ["same_statements", "undeclared"]
 
-_TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|0x[0-9a-fA-F]+u?|\d+u?|\w+|::|->|\S', re.S)
+_TOKEN = re.compile(
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|0x[0-9a-fA-F]+u?|\d+u?|\w+|::|->|\S',
+    re.S,
+)
 _FUNCTION = re.compile(r"(?:void|bool) p_top::(eval\w*)\(performer \*performer\) ")
 _MEMBER = re.compile(r"^\t(?:/\*\w+\*/ )?(?:value|wire|memory)<\d+> (\w+)", re.M)
-_KEYWORDS = set("auto bool char const else false for if override return static struct this true void".split())
+_KEYWORDS = set(
+    "auto bool char const else false for if override return static struct this true void".split()
+)
 
 
 def _tokens(text):
@@ -21,12 +28,13 @@ def _functions(source):
     """Name and tokens, braces included, of ``eval`` and all functions it was cut into."""
     for found in _FUNCTION.finditer(source):
         end = source.index("\n}\n", found.end())
-        yield found[1], _tokens(source[found.end():end + 2])
+        yield found[1], _tokens(source[found.end() : end + 2])
 
 
 def undeclared(source, header, runtime):
-    """``(function, name)`` of each name that is used where nothing has declared it: no scope, no member, not the runtime."""
-    struct = header[header.index("struct p_top "):]
+    """``(function, name)`` of each name that is used where nothing has declared it: no scope, no
+    member, not the runtime."""
+    struct = header[header.index("struct p_top ") :]
     members, functions = set(_MEMBER.findall(struct)), set(re.findall(r"\b(\w+)\(", struct))
     known = set(re.findall(r"\w+", runtime)) | _KEYWORDS
     found = []
@@ -39,18 +47,33 @@ def undeclared(source, header, runtime):
                 scopes.pop()
             elif not re.fullmatch(r"[A-Za-z_]\w*", token) or before in (".", "->", "::"):
                 continue
-            elif behind not in ("(", "::") and (before == ">" or re.fullmatch(r"[A-Za-z_]\w*", before) and before not in ("return", "else")):
+            elif behind not in ("(", "::") and (
+                before == ">"
+                or re.fullmatch(r"[A-Za-z_]\w*", before)
+                and before not in ("return", "else")
+            ):
                 scopes[-1].add(token)
-            elif not (any(token in scope for scope in scopes) or token in members or token in known
-                      or behind == "(" and token in functions):
+            elif not (
+                any(token in scope for scope in scopes)
+                or token in members
+                or token in known
+                or behind == "("
+                and token in functions
+            ):
                 found.append((function, token))
     return found
 
 
 def _essence(source):
-    """Tokens of what is computed, in order: no declarations without a value, no tests of an edge, no braces, no calls of the parts."""
+    """Tokens of what is computed, in order: no declarations without a value, no tests of an edge,
+    no braces, no calls of the parts."""
     text = " ".join(" ".join(tokens) for _, tokens in _functions(source))
-    text = re.sub(r"\bbool (?:converged|\w+edge_\w+) = [^;]*;|\bvalue < \d+ > \w+ ;|\bif \( \w+edge_\w+ \)|\beval_\d+ \( performer \) ;", " ", text)
+    text = re.sub(
+        r"\bbool (?:converged|\w+edge_\w+) = [^;]*;|\bvalue < \d+ > \w+ ;|\bif \( \w+edge_\w+ "
+        r"\)|\beval_\d+ \( performer \) ;",
+        " ",
+        text,
+    )
     return re.sub(r"[{}\s]+", " ", text)
 
 

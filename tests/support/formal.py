@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Proofs with yosys-smtbmc and z3.
 
-A property is a :class:`Property` with ``Assert``, ``Assume`` and ``Cover`` (``amaranth.hdl``) in it; what the solver chooses, in
-every cycle anew, are its :meth:`~Property.free` signals. ``prove`` does induction, ``check`` looks a number of cycles ahead, ``cover`` asks
-that every ``Cover`` can be reached. All raise :class:`ProofFailed` with the solver's words.
+A property is a :class:`Property` with ``Assert``, ``Assume`` and ``Cover`` (``amaranth.hdl``) in
+it; what the solver chooses, in every cycle anew, are its :meth:`~Property.free` signals. ``prove``
+does induction, ``check`` looks a number of cycles ahead, ``cover`` asks that every ``Cover`` can be
+reached. All raise :class:`ProofFailed` with the solver's words.
 """
+
 import os
 import shutil
 import subprocess
@@ -23,10 +25,12 @@ class ProofFailed(AssertionError):
 
 
 class Property(Elaboratable):
-    """Base of properties: override :meth:`build`. There is no reset; registers begin with their initial values."""
+    """Base of properties: override :meth:`build`. There is no reset; registers begin with their
+    initial values."""
+
     def __init__(self):
         self.domain = ClockDomain("sync", reset_less=True)
-        self.inputs = [self.domain.clk]   # without a port for it, registers would count as constant
+        self.inputs = [self.domain.clk]  # without a port for it, registers would count as constant
 
     def free(self, *signals):
         """Lets the solver choose signals that nothing drives."""
@@ -35,13 +39,18 @@ class Property(Elaboratable):
     def constant(self, m, signal):
         """A free signal that keeps its value."""
         self.free(signal)
-        before, begun = Signal.like(signal, name=f"{signal.name}_before"), Signal(name=f"{signal.name}_begun")
+        before, begun = (
+            Signal.like(signal, name=f"{signal.name}_before"),
+            Signal(name=f"{signal.name}_begun"),
+        )
         m.d.sync += [before.eq(signal), begun.eq(1)]
         m.d.comb += Assume(~begun | (signal == before))
 
     def offers(self, m, stream, enable=1):
         """A free stream (``valid`` and ``payload``) that keeps the stream rule while ``enable``."""
-        payload = stream.payload if isinstance(stream.payload, Signal) else stream.payload.as_value()
+        payload = (
+            stream.payload if isinstance(stream.payload, Signal) else stream.payload.as_value()
+        )
         self.free(stream.valid, payload)
         waits = Signal(name="waits")
         before = Signal(len(payload), name="before")
@@ -61,7 +70,11 @@ class Property(Elaboratable):
 def find_tool(name):
     """A tool of the YoWASP packages, or the native one."""
     beside = Path(sys.executable).parent
-    for candidate in (shutil.which(f"yowasp-{name}"), str(beside / f"yowasp-{name}"), shutil.which(name)):
+    for candidate in (
+        shutil.which(f"yowasp-{name}"),
+        str(beside / f"yowasp-{name}"),
+        shutil.which(name),
+    ):
         if candidate and Path(candidate).exists():
             return candidate
     raise RuntimeError(f"{name} not found")
@@ -70,25 +83,35 @@ def find_tool(name):
 def _environment():
     environment = dict(os.environ)
     import z3
+
     package = Path(z3.__file__).parent
     # The wheel puts the solver beside Python; the package's own folder is the fallback.
-    folders = [str(Path(sys.executable).parent), str(package / "bin"), str(package.parents[3] / "bin")]
+    folders = [
+        str(Path(sys.executable).parent),
+        str(package / "bin"),
+        str(package.parents[3] / "bin"),
+    ]
     environment["PATH"] = os.pathsep.join([*folders, environment.get("PATH", "")])
     return environment
 
 
 def _run(folder, *command, limit=300):
-    done = subprocess.run(command, cwd=folder, env=_environment(), capture_output=True, text=True, timeout=limit)
+    done = subprocess.run(
+        command, cwd=folder, env=_environment(), capture_output=True, text=True, timeout=limit
+    )
     return done.returncode, done.stdout + done.stderr
 
 
 def _translate(design, folder):
     from amaranth.hdl import Fragment
-    fragment = Fragment.get(design, None)   # runs build(), which names the inputs
+
+    fragment = Fragment.get(design, None)  # runs build(), which names the inputs
     (folder / "design.il").write_text(rtlil.convert(fragment, name="top", ports=design.inputs))
     (folder / "script.ys").write_text(
-        "read_rtlil design.il\nhierarchy -top top\nproc\nflatten\nchformal -lower\nmemory_nordff\nmemory_map\n"
-        "opt -full\nasync2sync\ndffunmap\nopt_clean\nwrite_smt2 -wires design.smt2\n")
+        "read_rtlil design.il\nhierarchy -top top\nproc\nflatten\nchformal -lower\n"
+        "memory_nordff\nmemory_map\n"
+        "opt -full\nasync2sync\ndffunmap\nopt_clean\nwrite_smt2 -wires design.smt2\n"
+    )
     code, words = _run(folder, find_tool("yosys"), "-q", "script.ys")
     if code:
         raise RuntimeError(words)
@@ -102,7 +125,8 @@ def _solve(folder, *options):
 
 
 def prove(design, folder, *, depth):
-    """Holds in every state that can be reached: a bounded check of ``depth`` cycles, and induction over as many."""
+    """Holds in every state that can be reached: a bounded check of ``depth`` cycles, and induction
+    over as many."""
     _translate(design, folder)
     _solve(folder, "-t", str(depth))
     _solve(folder, "-i", "-t", str(depth))
@@ -115,14 +139,22 @@ def check(design, folder, *, depth):
 
 
 def check_bits(design, folder, *, depth):
-    """As :func:`check`, by yosys's own SAT solver: where there are many choices and few words, it looks further in the same time."""
+    """As :func:`check`, by yosys's own SAT solver: where there are many choices and few words, it
+    looks further in the same time."""
     _translate(design, folder)
     (folder / "sat.ys").write_text(
-        "read_rtlil design.il\nhierarchy -top top\nproc\nflatten\nchformal -lower\nchformal -cover -remove\nmemory_nordff\nmemory_map\n"
+        "read_rtlil design.il\nhierarchy -top top\nproc\nflatten\nchformal -lower\nchformal "
+        "-cover -remove\nmemory_nordff\nmemory_map\n"
         "opt -full\nasync2sync\ntechmap\nopt -full\ndffunmap\nsimplemap\nopt_expr\nclean\n"
-        f"sat -tempinduct-baseonly -maxsteps {depth} -prove-asserts -set-assumes -show-inputs -verify\n")
+        f"sat -tempinduct-baseonly -maxsteps {depth} -prove-asserts -set-assumes -show-inputs "
+        f"-verify\n"
+    )
     code, words = _run(folder, find_tool("yosys"), "sat.ys")
-    if code or "proof finished" not in words.lower() and "reached maximum number of time steps" not in words.lower():
+    if (
+        code
+        or "proof finished" not in words.lower()
+        and "reached maximum number of time steps" not in words.lower()
+    ):
         raise ProofFailed(words[-20_000:])
 
 

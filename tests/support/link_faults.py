@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A line that loses, damages, repeats and reorders, between any pipe and the host."""
+
 import random
 import zlib
 
@@ -14,6 +15,7 @@ class Interrupted(Exception):
 
 class Faults:
     """Becomes of a piece on the line: ``rate`` of the pieces are changed."""
+
     def __init__(self, rate):
         self.rate, self.count, self._held = rate, 0, b""
 
@@ -33,25 +35,35 @@ class Faults:
         elif kind == 3:
             data = data[at:]
         elif kind == 4:
-            data = data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1:]
+            data = data[:at] + bytes([data[at] ^ 1 << chance.randrange(8)]) + data[at + 1 :]
         elif kind == 5:
             data = chance.randbytes(chance.choice([1, 10, 1500])) + data
         elif kind == 6:
-            data = data[:at] + chance.randbytes(chance.randrange(1, 9)) + data[at + chance.randrange(9):]
+            data = (
+                data[:at]
+                + chance.randbytes(chance.randrange(1, 9))
+                + data[at + chance.randrange(9) :]
+            )
         else:
-            self._held, data = data, b""        # goes out after the next one
+            self._held, data = data, b""  # goes out after the next one
         return data + held
 
 
 class Runs:
-    """Random runs within so many bytes: ``address``, ``run``, ``stride``, ``count``; ``places``: where their bytes lie."""
+    """Random runs within so many bytes: ``address``, ``run``, ``stride``, ``count``; ``places``:
+    where their bytes lie."""
+
     def __init__(self, chance, space):
         self.run = chance.choice([1, 3, 16, 61, 255, 256, 300])
         self.count = chance.randrange(1, 2 + 2500 // self.run)
         most = (space - self.run) // self.count
         self.stride = min(self.run + chance.choice([0, 1, 2, 7, 61, 1000]), most)
         self.address = chance.randrange(space - self.count * self.stride)
-        self.places = [self.address + number * self.stride + at for number in range(self.count) for at in range(self.run)]
+        self.places = [
+            self.address + number * self.stride + at
+            for number in range(self.count)
+            for at in range(self.run)
+        ]
 
     @property
     def requests(self):
@@ -71,20 +83,24 @@ class Runs:
 
     def fill(self, link, image, pattern):
         link.fill(self.address, self.run, pattern, stride=self.stride, count=self.count)
-        self.put(image, (pattern * self.run)[:self.run] * self.count)
+        self.put(image, (pattern * self.run)[: self.run] * self.count)
 
     def check(self, link, image):
         assert link.read_strided(self.address, self.run, self.stride, self.count) == self.of(image)
 
     def check_sum(self, link, image):
-        assert link.checksum_strided(self.address, self.run, self.stride, self.count) == zlib.crc32(self.of(image))
+        assert link.checksum_strided(self.address, self.run, self.stride, self.count) == zlib.crc32(
+            self.of(image)
+        )
 
 
 class SpoiledPipe(Pipe):
-    """``pipe`` behind a line of which ``spoil(chance, data) -> bytes`` says what becomes of each frame, either way.
+    """``pipe`` behind a line of which ``spoil(chance, data) -> bytes`` says what becomes of each
+    frame, either way.
 
     ``frames`` counts those that passed.
     """
+
     def __init__(self, pipe, spoil, *, seed=0):
         self.pipe, self.name, self.bytes_per_second = pipe, pipe.name, pipe.bytes_per_second
         self._spoil, self._chance = spoil, random.Random(seed)

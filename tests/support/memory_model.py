@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Both ends of a memory port for pysim: a memory with random latency and back-pressure, and a side that asks."""
+"""Both ends of a memory port for pysim: a memory with random latency and back-pressure, and a side
+that asks."""
+
 import random
 from collections import deque
 
@@ -10,6 +12,7 @@ __all__ = ["MemoryModel", "PortDriver", "StreamWatch"]
 
 class StreamWatch:
     """Asserts the stream rule on sampled values: what waits stays, with the same payload."""
+
     def __init__(self, name):
         self.name = name
         self.waiting = None
@@ -23,14 +26,21 @@ class StreamWatch:
 
 def _bits(value):
     """Sampled view -> int."""
-    return value if isinstance(value, int) else value.as_bits() if hasattr(value, "as_bits") else int(value)
+    return (
+        value
+        if isinstance(value, int)
+        else value.as_bits()
+        if hasattr(value, "as_bits")
+        else int(value)
+    )
 
 
 class MemoryModel:
     """A memory behind the port of a device under test.
 
     Use: ``model = MemoryModel(dut.memory, size=4096, seed=1)``, then
-    ``sim.add_testbench(model.process, background=True)``. Contents: ``model.memory`` (numpy ``uint8``).
+    ``sim.add_testbench(model.process, background=True)``. Contents: ``model.memory`` (numpy
+    ``uint8``).
 
     Parameters
     ----------
@@ -40,16 +50,22 @@ class MemoryModel:
     latency : (least, most) cycles from a request to its first answer; (1, 1) is as fast as it gets
     stall : probability of a cycle in which nothing is taken or offered on a stream
     depth : requests it takes before answering
-    fail : function of (address of a beat, write) -> bool, injects errors (a beat that fails is not written)
+    fail : function of (address of a beat, write) -> bool,
+        injects errors (a beat that fails is not written)
     """
+
     def __init__(self, port, *, size, seed=0, latency=(1, 12), stall=0.25, depth=4, fail=None):
         self.port = port
-        self.beat_bytes = port.signature.beat_bytes if hasattr(port.signature, "beat_bytes") else len(port.w.payload.mask)
+        self.beat_bytes = (
+            port.signature.beat_bytes
+            if hasattr(port.signature, "beat_bytes")
+            else len(port.w.payload.mask)
+        )
         self.memory = np.zeros(size, np.uint8)
         self.random = random.Random(seed)
         self.latency, self.stall, self.depth = latency, stall, depth
         self.fail = fail or (lambda address, write: False)
-        self.log = []        # (address, beats, write) of every request taken
+        self.log = []  # (address, beats, write) of every request taken
         self.cycles = 0
         self.outstanding = 0  # requests and write beats not yet answered
 
@@ -58,15 +74,21 @@ class MemoryModel:
 
     async def process(self, ctx):
         port, rnd, size = self.port, self.random, self.beat_bytes
-        queue = deque()      # [address, beats, write, earliest cycle]
-        beats = deque()      # write beats taken: (data, mask)
-        answers = deque()    # (stream, value, earliest cycle)
+        queue = deque()  # [address, beats, write, earliest cycle]
+        beats = deque()  # write beats taken: (data, mask)
+        answers = deque()  # (stream, value, earliest cycle)
         watches = {name: StreamWatch(name) for name in ("req", "w")}
         shown = {"r": False, "ack": False}
         req_ready = w_ready = 0
         while True:
             sampled = await ctx.tick().sample(
-                port.req.valid, port.req.payload, port.w.valid, port.w.payload, port.r.ready, port.ack.ready)
+                port.req.valid,
+                port.req.payload,
+                port.w.valid,
+                port.w.payload,
+                port.r.ready,
+                port.ack.ready,
+            )
             _, reset, req_valid, req, w_valid, w, r_taken, ack_taken = sampled
             self.cycles += 1
             if reset:
@@ -76,7 +98,14 @@ class MemoryModel:
             if req_valid and req_ready:
                 assert req.address % size == 0, f"unaligned request at {req.address:#x}"
                 assert req.address + (req.beats + 1) * size <= 1 << 32, "request runs past 2^32"
-                queue.append([req.address, req.beats + 1, req.write, self.cycles + rnd.randint(*self.latency) - 1])
+                queue.append(
+                    [
+                        req.address,
+                        req.beats + 1,
+                        req.write,
+                        self.cycles + rnd.randint(*self.latency) - 1,
+                    ]
+                )
                 self.log.append((req.address, req.beats + 1, req.write))
                 self.outstanding += 1
             if w_valid and w_ready:
@@ -101,15 +130,20 @@ class MemoryModel:
                             continue
                         for byte in range(size):
                             if mask >> byte & 1:
-                                self.memory[at + byte] = data >> 8 * byte & 0xff
+                                self.memory[at + byte] = data >> 8 * byte & 0xFF
                     answers.append(("ack", {"error": int(error)}))
                 else:
                     for i in range(count):
                         at = address + i * size
                         error = not whole or self.fail(at, 0)
-                        data = rnd.getrandbits(8 * size) if error else \
-                            int.from_bytes(self.memory[at:at + size].tobytes(), "little")
-                        answers.append(("r", {"data": data, "error": int(error), "last": int(i == count - 1)}))
+                        data = (
+                            rnd.getrandbits(8 * size)
+                            if error
+                            else int.from_bytes(self.memory[at : at + size].tobytes(), "little")
+                        )
+                        answers.append(
+                            ("r", {"data": data, "error": int(error), "last": int(i == count - 1)})
+                        )
                 queue.popleft()
                 self.outstanding -= 1
             # What the next cycle shows: an answer that waits stays.
@@ -128,10 +162,13 @@ class MemoryModel:
 class PortDriver:
     """The side that asks, against a port that a device under test serves.
 
-    ``driver.read(address, beats)`` and ``driver.write(address, data, mask=None)`` put requests in the queue (``data``: bytes;
-    ``mask``: one int a beat) and return an answer object whose ``done``, ``error`` and ``data`` (list of int) fill in later;
-    ``sim.add_testbench(driver.process, background=True)`` runs them, ``await driver.drain(ctx)`` waits for all.
+    ``driver.read(address, beats)`` and ``driver.write(address, data, mask=None)`` put requests in
+    the queue (``data``: bytes; ``mask``: one int a beat) and return an answer object whose
+    ``done``, ``error`` and ``data`` (list of int) fill in later;
+    ``sim.add_testbench(driver.process, background=True)`` runs them, ``await driver.drain(ctx)``
+    waits for all.
     """
+
     class Answer:
         def __init__(self, write, beats):
             self.write, self.beats = write, beats
@@ -152,7 +189,7 @@ class PortDriver:
         self.random = random.Random(seed)
         self.stall, self.depth, self.early_data = stall, depth, early_data
         self.requests, self.beats, self.waiting = deque(), deque(), deque()
-        self.asked = 0       # write beats of requests that were taken, and not yet taken themselves
+        self.asked = 0  # write beats of requests that were taken, and not yet taken themselves
         self.cycles = 0
         self.pending = 0
 
@@ -169,7 +206,10 @@ class PortDriver:
         beats = len(data) // size
         masks = mask if mask is not None else [(1 << size) - 1] * beats
         answer = self.Answer(True, beats)
-        words = [(int.from_bytes(data[i * size:(i + 1) * size], "little"), masks[i]) for i in range(beats)]
+        words = [
+            (int.from_bytes(data[i * size : (i + 1) * size], "little"), masks[i])
+            for i in range(beats)
+        ]
         self.requests.append(({"address": address, "beats": beats - 1, "write": 1}, answer, words))
         self.pending += 1
         return answer
@@ -187,7 +227,13 @@ class PortDriver:
         readies = {"r": 0, "ack": 0}
         while True:
             _, reset, req_taken, w_taken, r_valid, r, ack_valid, ack = await ctx.tick().sample(
-                port.req.ready, port.w.ready, port.r.valid, port.r.payload, port.ack.valid, port.ack.payload)
+                port.req.ready,
+                port.w.ready,
+                port.r.valid,
+                port.r.payload,
+                port.ack.valid,
+                port.ack.payload,
+            )
             self.cycles += 1
             if reset:
                 continue
@@ -211,10 +257,17 @@ class PortDriver:
                 if r.last:
                     self._finish(self.waiting.popleft())
             if ack_valid and readies["ack"]:
-                assert self.waiting and self.waiting[0].write, "acknowledgement that no one waits for"
+                assert self.waiting and self.waiting[0].write, (
+                    "acknowledgement that no one waits for"
+                )
                 self.waiting[0].errors.append(ack.error)
                 self._finish(self.waiting.popleft())
-            if not req_shown and self.requests and len(self.waiting) < self.depth and rnd.random() >= self.stall:
+            if (
+                not req_shown
+                and self.requests
+                and len(self.waiting) < self.depth
+                and rnd.random() >= self.stall
+            ):
                 req_shown = True
                 ctx.set(port.req.payload, self.requests[0][0])
                 if self.early_data:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Folders of builds that end with synthesis: what a check of the netlist needs, without place and route."""
+"""Folders of builds that end with synthesis: what a check of the netlist needs, without place and
+route."""
+
 import json
 
 from quintet.tools.build import bitstream
@@ -13,15 +15,25 @@ __all__ = ["Pins", "synthesised"]
 
 
 def synthesised(folder, board, isa=None, preset=None):
-    """Synthesise a SoC as a build does into ``folder`` (below the working directory), with the report that a finished one would have; returns ``folder``."""
+    """Synthesise a SoC as a build does into ``folder`` (below the working directory), with the
+    report that a finished one would have; returns ``folder``."""
     from quintet.boards import open_board
     from quintet.gateware.cores import open_room
+
     board = open_board(board)
     soc, top = bitstream.prepare(board, open_room(isa) if isa else None, preset)
     bitstream.build_plan(board, soc, top).extract(folder)
     run_tool(folder, [find_tool("yosys"), "-q", "-l", f"{TOP}.rpt", f"{TOP}.ys"])
-    report = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params,
-              "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3), "clock_real_mhz": round(soc.clock_hz / 1e6, 6), "bitstream": None}
+    report = {
+        "board": board.name,
+        "isa": isa,
+        "link": soc.link["kind"],
+        "preset": soc.preset,
+        "params": soc.params,
+        "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3),
+        "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
+        "bitstream": None,
+    }
     if soc.clocking.sdram is not None:
         report["sdram"] = soc.clocking.sdram.report
     (folder / "report.json").write_text(json.dumps(report))
@@ -37,13 +49,27 @@ class Pins:
     component : Amaranth component whose main clock is ``clk``
     family : ``"ecp5"`` or ``"ice40"``
     """
+
     def __init__(self, folder, component, family):
         bitstream.synthesise(component, family, folder, name=TOP)
         path = folder / f"{TOP}.json"
         if family == "ecp5":
             path = folder / f"{TOP}.packed.json"
-            run_tool(folder, [find_tool("nextpnr-ecp5"), "--85k", "--package", "CABGA756", "--json", f"{TOP}.json", "--lpf-allow-unconstrained",
-                              "--pack-only", "--write", path.name])
+            run_tool(
+                folder,
+                [
+                    find_tool("nextpnr-ecp5"),
+                    "--85k",
+                    "--package",
+                    "CABGA756",
+                    "--json",
+                    f"{TOP}.json",
+                    "--lpf-allow-unconstrained",
+                    "--pack-only",
+                    "--write",
+                    path.name,
+                ],
+            )
         self.netlist = (read_ecp5 if family == "ecp5" else read_ice40)(path)
         self.simulation = NetlistSimulation(self.netlist)
         self.simulation.finish()
@@ -54,7 +80,10 @@ class Pins:
                 self.simulation.set(pad.sees, value >> bit & 1)
 
     def get(self, name):
-        return sum(self.simulation.get(pad.drives) << bit for bit, pad in enumerate(self.netlist.pads[name]))
+        return sum(
+            self.simulation.get(pad.drives) << bit
+            for bit, pad in enumerate(self.netlist.pads[name])
+        )
 
     def tick(self):
         """A rising edge of the clock, and the falling one after it."""

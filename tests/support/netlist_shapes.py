@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digest of a netlist's shape: what its cells are and how they are connected, whatever they, their wires and their modules are called.
+"""Digest of a netlist's shape: what its cells are and how they are connected, whatever they, their
+wires and their modules are called.
 
-Two netlists of one digest are the same circuit for synthesis: a refactoring that moves logic between modules, or gives it other names, keeps it.
+Two netlists of one digest are the same circuit for synthesis: a refactoring that moves logic
+between modules, or gives it other names, keeps it.
 """
+
 import hashlib
 import json
 import subprocess
@@ -15,23 +18,45 @@ __all__ = ["shape_digest"]
 
 #: Without enables and resets that yosys finds, whose conditions it writes in the order of names.
 _OPT = "opt -full -nodffe -nosdff"
-_FLAT = (f"hierarchy -auto-top; proc; flatten; memory_collect; opt_clean -purge; {_OPT}; simplemap t:$mux t:$*dff*; {_OPT}; opt_clean -purge; "
-         "select A:top; write_json -selected flat.json")
+_FLAT = (
+    f"hierarchy -auto-top; proc; flatten; memory_collect; opt_clean -purge; {_OPT}; simplemap "
+    f"t:$mux t:$*dff*; {_OPT}; opt_clean -purge; "
+    "select A:top; write_json -selected flat.json"
+)
 #: Cells whose operands may change places.
-_COMMUTATIVE = ("$add", "$and", "$eq", "$logic_and", "$logic_or", "$mul", "$ne", "$or", "$xnor", "$xor")
+_COMMUTATIVE = (
+    "$add",
+    "$and",
+    "$eq",
+    "$logic_and",
+    "$logic_or",
+    "$mul",
+    "$ne",
+    "$or",
+    "$xnor",
+    "$xor",
+)
 #: Cells whose operand's bits may; yosys has them in the order of their names.
 _REDUCING = ("$reduce_and", "$reduce_bool", "$reduce_or", "$reduce_xnor", "$reduce_xor")
 
 
 def shape_digest(text):
-    """Hexadecimal digest of the shape of RTLIL ``text``: flattened, optimised by yosys, without names but those of the top's ports."""
+    """Hexadecimal digest of the shape of RTLIL ``text``: flattened, optimised by yosys, without
+    names but those of the top's ports."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "design.il").write_text(text)
         # The families' cells stay as they are; their libraries say which pins drive.
-        read = "read_verilog -lib +/ice40/cells_sim.v +/ecp5/cells_sim.v +/ecp5/cells_bb.v; read_rtlil design.il"
+        read = (
+            "read_verilog -lib +/ice40/cells_sim.v +/ecp5/cells_sim.v +/ecp5/cells_bb.v; "
+            "read_rtlil design.il"
+        )
         subprocess.run([find_tool("yosys"), "-q", "-p", f"{read}; {_FLAT}"], cwd=folder, check=True)
         modules = json.loads((Path(folder) / "flat.json").read_text())["modules"]
-    (top,) = (module for module in modules.values() if module.get("cells") is not None and int(module["attributes"].get("top", "0"), 2))
+    (top,) = (
+        module
+        for module in modules.values()
+        if module.get("cells") is not None and int(module["attributes"].get("top", "0"), 2)
+    )
     return _digest(top)
 
 
@@ -40,20 +65,43 @@ def _hash(*what):
 
 
 def _digest(top):
-    """Colours of cells, refined by those of the cells that drive them until no more are told apart (after Weisfeiler and Leman)."""
+    """Colours of cells, refined by those of the cells that drive them until no more are told apart
+    (after Weisfeiler and Leman)."""
     initial, drivers, cells = {}, {}, top["cells"]
     for net in top["netnames"].values():
-        initial |= {bit: value for bit, value in zip(net["bits"], reversed(net["attributes"].get("init", "")), strict=False) if value in "01"}
+        initial |= {
+            bit: value
+            for bit, value in zip(
+                net["bits"], reversed(net["attributes"].get("init", "")), strict=False
+            )
+            if value in "01"
+        }
     for name, port in top["ports"].items():
         if port["direction"] != "output":
             drivers |= {bit: ("port", name, k) for k, bit in enumerate(port["bits"])}
     inputs, fixed = {}, {}
     for name, cell in cells.items():
-        driven = {port for port, direction in cell["port_directions"].items() if direction == "output"}
-        drivers |= {bit: (name, port, k) for port in driven for k, bit in enumerate(cell["connections"][port])}
-        inputs[name] = {port: bits for port, bits in sorted(cell["connections"].items()) if port not in driven}
-        starts = [[initial.get(bit, "x") for bit in bits] for port, bits in sorted(cell["connections"].items()) if port in driven]
-        fixed[name] = _hash(cell["type"], [item for item in sorted(cell["parameters"].items()) if item[0] != "MEMID"], starts)
+        driven = {
+            port for port, direction in cell["port_directions"].items() if direction == "output"
+        }
+        drivers |= {
+            bit: (name, port, k)
+            for port in driven
+            for k, bit in enumerate(cell["connections"][port])
+        }
+        inputs[name] = {
+            port: bits for port, bits in sorted(cell["connections"].items()) if port not in driven
+        }
+        starts = [
+            [initial.get(bit, "x") for bit in bits]
+            for port, bits in sorted(cell["connections"].items())
+            if port in driven
+        ]
+        fixed[name] = _hash(
+            cell["type"],
+            [item for item in sorted(cell["parameters"].items()) if item[0] != "MEMID"],
+            starts,
+        )
     colours = dict(fixed)
 
     def source(bit):
@@ -61,7 +109,10 @@ def _digest(top):
         return colours.get(name, name), *place
 
     def colour(name):
-        seen, kind = {port: [source(bit) for bit in bits] for port, bits in inputs[name].items()}, cells[name]["type"]
+        seen, kind = (
+            {port: [source(bit) for bit in bits] for port, bits in inputs[name].items()},
+            cells[name]["type"],
+        )
         if kind in _COMMUTATIVE:
             seen = sorted(map(repr, seen.values()))
         elif kind in _REDUCING:
@@ -71,5 +122,9 @@ def _digest(top):
     told = 0
     while told < (told := len({*colours.values()})):
         colours = {name: colour(name) for name in cells}
-    results = {name: [source(bit) for bit in port["bits"]] for name, port in sorted(top["ports"].items()) if port["direction"] == "output"}
+    results = {
+        name: [source(bit) for bit in port["bits"]]
+        for name, port in sorted(top["ports"].items())
+        if port["direction"] == "output"
+    }
     return _hash(sorted(colours.values()), results)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digests of the RTLIL of every core preset and of whole SoCs, source attributes left out: what says that a commit is a refactoring.
+"""Digests of the RTLIL of every core preset and of whole SoCs, source attributes left out: what
+says that a commit is a refactoring.
 
-``python -m tests.support.netlists -o before.json`` before a change, with ``--against before.json`` after it. Exit code 1 names the netlists
-that differ. Where names or modules change, both times with ``--shape``: digests of the flattened circuits, in which names do not count.
+``python -m tests.support.netlists -o before.json`` before a change, with ``--against before.json``
+after it. Exit code 1 names the netlists that differ. Where names or modules change, both times with
+``--shape``: digests of the flattened circuits, in which names do not count.
 """
+
 import argparse
 import hashlib
 import json
@@ -25,13 +28,25 @@ SOCS = [("ulx3s-85f", "opentpu"), ("icebreaker", "opu"), ("blackice-ii", "cherry
 
 
 def core_netlist(isa, preset):
-    """RTLIL of a core before 1 MiB of memory, with beats of 2 bytes or the first of 4 and 1 that its engine takes, on the primitives of
-    the preset's FPGA family."""
+    """RTLIL of a core before 1 MiB of memory, with beats of 2 bytes or the first of 4 and 1 that
+    its engine takes, on the primitives of the preset's FPGA family."""
     room = open_room(isa)
-    family = "ice40" if preset.startswith(("up5k", "hx8k")) else None if preset.startswith("sim") else "ecp5"
+    family = (
+        "ice40"
+        if preset.startswith(("up5k", "hx8k"))
+        else None
+        if preset.startswith("sim")
+        else "ecp5"
+    )
     for beat_bytes in (2, 4, 1):
         try:
-            shell = CoreShell(room=room, params=room.params.SPACE.resolve(preset), beat_bytes=beat_bytes, memory_size=1 << 20, family=family)
+            shell = CoreShell(
+                room=room,
+                params=room.params.SPACE.resolve(preset),
+                beat_bytes=beat_bytes,
+                memory_size=1 << 20,
+                family=family,
+            )
         except ValueError:
             continue
         return rtlil.convert(shell, name="core", emit_src=False)
@@ -40,7 +55,9 @@ def core_netlist(isa, preset):
 
 def soc_netlist(board, isa):
     """RTLIL of a board's whole SoC with a core's default preset there, without the pads."""
-    return rtlil.convert(open_board(board).make_soc(room=open_room(isa)), name="soc", emit_src=False)
+    return rtlil.convert(
+        open_board(board).make_soc(room=open_room(isa)), name="soc", emit_src=False
+    )
 
 
 def digest_of(text):
@@ -64,8 +81,14 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-o", "--out", type=Path, help="file that gets the digests")
     parser.add_argument("--against", type=Path, help="file of digests to compare with")
-    parser.add_argument("--isa", action="append", default=[], help="this ISA only (may be repeated)")
-    parser.add_argument("--shape", action="store_true", help="digests of the circuit alone, whatever its parts are called")
+    parser.add_argument(
+        "--isa", action="append", default=[], help="this ISA only (may be repeated)"
+    )
+    parser.add_argument(
+        "--shape",
+        action="store_true",
+        help="digests of the circuit alone, whatever its parts are called",
+    )
     options = parser.parse_args(arguments)
     before = json.loads(options.against.read_text()) if options.against else {}
     found, differ = {}, []
@@ -81,6 +104,11 @@ def main(arguments=None):
 
 if __name__ == "__main__":
     if os.environ.get("PYTHONHASHSEED") != "0":
-        # Amaranth walks sets of domains and names: with two clocks the order of its text is Python's hash seed's.
-        os.execve(sys.executable, [sys.executable, "-m", "tests.support.netlists", *sys.argv[1:]], {**os.environ, "PYTHONHASHSEED": "0"})
+        # Amaranth walks sets of domains and names: with two clocks the order of its text is
+        # Python's hash seed's.
+        os.execve(
+            sys.executable,
+            [sys.executable, "-m", "tests.support.netlists", *sys.argv[1:]],
+            {**os.environ, "PYTHONHASHSEED": "0"},
+        )
     sys.exit(main())

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks for the OPU of all kinds of layers in all orders, most of them legal, and how to compile each."""
+"""Networks for the OPU of all kinds of layers in all orders, most of them legal, and how to compile
+each."""
+
 import numpy as np
 
 from quintet.gateware.cores.opu.params import SPACE
@@ -33,31 +35,57 @@ class _Maker:
 
     def fraction(self):
         chance = self.chance.random()
-        return self.chance.randint(-140, 140) if chance < 0.06 else self.chance.randint(-8, 24) if chance < 0.2 else self.chance.randint(2, 7)
+        return (
+            self.chance.randint(-140, 140)
+            if chance < 0.06
+            else self.chance.randint(-8, 24)
+            if chance < 0.2
+            else self.chance.randint(2, 7)
+        )
 
     def side(self):
         return self.chance.choice((1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 17))
 
     def input(self, index):
-        shape = (self.side(), self.side(), self.chance.choice(CHANNELS)) if self.chance.random() < 0.85 else \
-            (1, 1, self.chance.choice(CHANNELS))
-        self.tensors.append(self.network.input(f"x{index}", shape, fraction=self.chance.randint(0, 8)))
+        shape = (
+            (self.side(), self.side(), self.chance.choice(CHANNELS))
+            if self.chance.random() < 0.85
+            else (1, 1, self.chance.choice(CHANNELS))
+        )
+        self.tensors.append(
+            self.network.input(f"x{index}", shape, fraction=self.chance.randint(0, 8))
+        )
 
     def common(self, out):
         """Options that conv and dense share."""
         chance = self.chance
-        options = {"weight_fraction": self.fraction(), "fraction": self.fraction(), "act": chance.choice((None, "relu", "leaky"))}
+        options = {
+            "weight_fraction": self.fraction(),
+            "fraction": self.fraction(),
+            "act": chance.choice((None, "relu", "leaky")),
+        }
         if chance.random() < 0.6:
-            options.update(bias=self.array(self.network.set.bias, out), bias_fraction=self.fraction())
+            options.update(
+                bias=self.array(self.network.set.bias, out), bias_fraction=self.fraction()
+            )
         return options
 
     def conv(self, name):
         chance, source = self.chance, self.chance.choice(self.tensors)
         residual = chance.choice(self.tensors) if chance.random() < 0.35 else None
-        out = residual.channels if residual is not None and chance.random() < 0.95 else chance.choice(CHANNELS)
-        taps = tuple(chance.randint(1, min(side + 4, chance.choice((1, 2, 3, 3, 5, 9, 20)))) for side in source.shape[:2])
+        out = (
+            residual.channels
+            if residual is not None and chance.random() < 0.95
+            else chance.choice(CHANNELS)
+        )
+        taps = tuple(
+            chance.randint(1, min(side + 4, chance.choice((1, 2, 3, 3, 5, 9, 20))))
+            for side in source.shape[:2]
+        )
         options = self.common(out)
-        options["padding"] = chance.choice((0, 0, 1, 1, 2, (1, 0), (taps[0] // 2, taps[1] // 2), (1, 0, 0, 2), (3, 1, 2, 0)))
+        options["padding"] = chance.choice(
+            (0, 0, 1, 1, 2, (1, 0), (taps[0] // 2, taps[1] // 2), (1, 0, 0, 2), (3, 1, 2, 0))
+        )
         if residual is None:
             options["stride"] = chance.choice((1, 1, 1, 2, 3, 7, (1, 2), (5, 1)))
         else:
@@ -66,7 +94,9 @@ class _Maker:
             if residual.shape[:2] == source.shape[:2] and chance.random() < 0.9:
                 taps = tuple(t | 1 for t in taps)
                 options["padding"] = tuple(t // 2 for t in taps)
-            options.update(residual=residual, order=chance.choice((0, 1, 1, 2)), by_tap=chance.random() < 0.3)
+            options.update(
+                residual=residual, order=chance.choice((0, 1, 1, 2)), by_tap=chance.random() < 0.3
+            )
         if chance.random() < 0.4:
             options["pool"] = chance.choice((1, 2, 2, 3, (1, 2), (4, 3), 9))
             if chance.random() < 0.5:
@@ -79,13 +109,21 @@ class _Maker:
         size = source.height * source.width * source.channels
         if size * out > 200_000:
             raise KernelError("larger than wanted here")
-        return self.network.dense(name, source, self.array(self.network.set.ker, out, size), **self.common(out))
+        return self.network.dense(
+            name, source, self.array(self.network.set.ker, out, size), **self.common(out)
+        )
 
     def average(self, name):
         chance, source = self.chance, self.chance.choice(self.tensors)
         window = chance.choice((1, 2, 3, (2, 1), (3, 5), source.shape[:2], source.shape[:2]))
-        return self.network.average(name, source, window, stride=chance.choice((None, None, 1, 2, (1, 3))),
-                                    fraction=chance.choice((None, None, self.fraction())), act=chance.choice((None, "relu", "leaky")))
+        return self.network.average(
+            name,
+            source,
+            window,
+            stride=chance.choice((None, None, 1, 2, (1, 3))),
+            fraction=chance.choice((None, None, self.fraction())),
+            act=chance.choice((None, "relu", "leaky")),
+        )
 
     def layers(self):
         for index in range(self.chance.randint(1, 5)):
@@ -101,7 +139,7 @@ class _Maker:
                 break
 
     def outputs(self):
-        for tensor in self.tensors:                         # an input too may be kept
+        for tensor in self.tensors:  # an input too may be kept
             if self.chance.random() < (0.1 if tensor in self.network.inputs else 0.5):
                 self.network.output(tensor, border=self.chance.choice((0, 0, 0, 1, 3)))
 
@@ -113,14 +151,22 @@ class _Maker:
             options["program_at"] = 64 * chance.randint(0, 50)
         if chance.random() < 0.25 and self.network.layers:
             sizes = (1, 1, 2, 3, 5, 8, 200)
-            options["tilings"] = {chance.choice(self.network.layers).name: Tiling(
-                chance.choice(sizes), chance.choice(sizes), chance.choice(sizes), chance.random() < 0.5, chance.random() < 0.5,
-                chance.random() < 0.5)}
+            options["tilings"] = {
+                chance.choice(self.network.layers).name: Tiling(
+                    chance.choice(sizes),
+                    chance.choice(sizes),
+                    chance.choice(sizes),
+                    chance.random() < 0.5,
+                    chance.random() < 0.5,
+                    chance.random() < 0.5,
+                )
+            }
         return options
 
 
 def make_network(chance):
-    """``(network, params, options of compile_network, inputs)`` of the random numbers of ``chance``."""
+    """``(network, params, options of compile_network, inputs)`` of the random numbers of
+    ``chance``."""
     maker = _Maker(chance)
     for index in range(chance.choice((1, 1, 2))):
         maker.input(index)
@@ -128,6 +174,11 @@ def make_network(chance):
     maker.outputs()
     network = maker.network
     types = network.types if chance.random() < 0.97 else "8-8-16-16"
-    params = SPACE.resolve(chance.choice(PRESETS if types == "8-8-16-16" else PRESETS[:1]), {"types": types})
-    values = {t.name: maker.array(type_set(network.types).ifm, network.batch, *t.shape) for t in network.inputs}
+    params = SPACE.resolve(
+        chance.choice(PRESETS if types == "8-8-16-16" else PRESETS[:1]), {"types": types}
+    )
+    values = {
+        t.name: maker.array(type_set(network.types).ifm, network.batch, *t.shape)
+        for t in network.inputs
+    }
     return network, params, maker.compile_options(), values

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Levels of a design's pads before the first clock, by its netlist after synthesis."""
+
 import json
 import subprocess
 
@@ -7,24 +8,36 @@ from quintet.tools.build.toolchain import find_tool
 
 
 def netlist(board, design, folder):
-    """The top module of ``design`` on ``board``'s platform, as yosys's JSON has it; ``folder`` is the working directory."""
+    """The top module of ``design`` on ``board``'s platform, as yosys's JSON has it; ``folder`` is
+    the working directory."""
     platform = board.platform_class()()
     type(platform).required_tools = ()
     platform.prepare(design, "top", do_build=False).extract(folder)
-    subprocess.run([find_tool("yosys"), "-q", "top.ys"], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        [find_tool("yosys"), "-q", "top.ys"], cwd=folder, check=True, capture_output=True
+    )
     return json.loads((folder / "top.json").read_text())["modules"]["top"]
 
 
 def start_levels(module, family):
-    """Pad -> its level before the first clock: ``"0"``, ``"1"``, ``"z"`` where it is released, ``"up"`` where it is then pulled up; ``"i"`` for inputs."""
+    """Pad -> its level before the first clock: ``"0"``, ``"1"``, ``"z"`` where it is released,
+    ``"up"`` where it is then pulled up; ``"i"`` for inputs."""
     cells = list(module["cells"].values())
-    drivers = {bit: cell for cell in cells for port, bits in cell["connections"].items() if cell["port_directions"][port] == "output" for bit in bits}
+    drivers = {
+        bit: cell
+        for cell in cells
+        for port, bits in cell["connections"].items()
+        if cell["port_directions"][port] == "output"
+        for bit in bits
+    }
 
     def state(bit):
         if bit in ("0", "1"):
             return bit
         cell = drivers[bit]
-        assert cell["type"] == "TRELLIS_FF" and cell["attributes"]["syn_useioff"], "a pad's level comes from the register in its I/O cell"
+        assert cell["type"] == "TRELLIS_FF" and cell["attributes"]["syn_useioff"], (
+            "a pad's level comes from the register in its I/O cell"
+        )
         assert cell["parameters"]["GSR"] == "ENABLED"
         return {"SET": "1", "RESET": "0"}[cell["parameters"]["REGSET"]]
 
@@ -40,38 +53,56 @@ def start_levels(module, family):
             return "up" if int(p.get("PULLUP", "0"), 2) else "z"
         if kind == 0:
             return "i"
-        assert kind == 0b1010 and c["OUTPUT_ENABLE"] == ["1"], f"drives before the first clock: {cell}"
+        assert kind == 0b1010 and c["OUTPUT_ENABLE"] == ["1"], (
+            f"drives before the first clock: {cell}"
+        )
         return state(c["D_OUT_0"][0])
-    pads = {c["connections"]["B" if family == "ecp5" else "PACKAGE_PIN"][0]: c for c in cells if c["type"] in ("TRELLIS_IO", "SB_IO")}
+
+    pads = {
+        c["connections"]["B" if family == "ecp5" else "PACKAGE_PIN"][0]: c
+        for c in cells
+        if c["type"] in ("TRELLIS_IO", "SB_IO")
+    }
     found = {}
     for name, port in module["ports"].items():
         for n, bit in enumerate(port["bits"]):
             if bit in pads:
-                found[f"{name.removesuffix('__io')}{n if len(port['bits']) > 1 else ''}"] = level(pads[bit])
+                found[f"{name.removesuffix('__io')}{n if len(port['bits']) > 1 else ''}"] = level(
+                    pads[bit]
+                )
     return found
 
 
 class PadSimulation:
-    """A netlist of one clock: LUTs, flip-flops and I/O cells as the chips' libraries describe them, two-state.
+    """A netlist of one clock: LUTs, flip-flops and I/O cells as the chips' libraries describe them,
+    two-state.
 
     Parameters
     ----------
     module : dict, as of :func:`netlist`
     family : "ecp5" or "ice40"
     """
+
     def __init__(self, module, family):
         self.ports, self._names = module["ports"], module["netnames"]
         cells = list(module["cells"].values())
         self._luts, self._flops, self.pads, self.outside = {}, [], {}, {}
-        self._state = {}            # net -> level of what registers drive
-        self._pad_state = {}        # pad -> levels of its output registers: data, data of the second half, enable
+        self._state = {}  # net -> level of what registers drive
+        # pad -> levels of its output registers: data, data of the second half, enable
+        self._pad_state = {}
         for cell in cells:
             c, p, kind = cell["connections"], cell["parameters"], cell["type"]
             if kind in ("LUT4", "SB_LUT4"):
-                pins, out, init = ("ABCD", "Z", "INIT") if kind == "LUT4" else (("I0", "I1", "I2", "I3"), "O", "LUT_INIT")
+                pins, out, init = (
+                    ("ABCD", "Z", "INIT")
+                    if kind == "LUT4"
+                    else (("I0", "I1", "I2", "I3"), "O", "LUT_INIT")
+                )
                 self._luts[c[out][0]] = int(p[init], 2), [c[pin][0] for pin in pins]
             elif kind in ("TRELLIS_FF", "SB_DFF"):
-                assert kind == "SB_DFF" or c.get("LSR", ["0"]) == ["0"] and c.get("CE", ["1"]) == ["1"], "a reset or an enable"
+                assert (
+                    kind == "SB_DFF" or c.get("LSR", ["0"]) == ["0"] and c.get("CE", ["1"]) == ["1"]
+                ), "a reset or an enable"
                 self._flops.append((c["DI" if kind == "TRELLIS_FF" else "D"][0], c["Q"][0]))
                 self._state[c["Q"][0]] = int(p.get("REGSET") == "SET")
             elif kind in ("TRELLIS_IO", "SB_IO"):
@@ -81,7 +112,9 @@ class PadSimulation:
                 if kind == "SB_IO" and "D_IN_0" in c:
                     self._state[c["D_IN_0"][0]] = 0
             else:
-                assert kind in ("SB_GB", "SB_GB_IO", "DCCA", "$scopeinfo"), f"a cell that is not known: {kind}"
+                assert kind in ("SB_GB", "SB_GB_IO", "DCCA", "$scopeinfo"), (
+                    f"a cell that is not known: {kind}"
+                )
 
     def bits(self, name):
         """Nets of a port or a signal of the design."""
@@ -104,7 +137,8 @@ class PadSimulation:
         return sum(self.net(bit) << n for n, bit in enumerate(self.bits(name)))
 
     def pad(self, pad, half=0):
-        """``(level, whether the FPGA drives it)`` of a pad in a half of the cycle; :attr:`outside` drives those that it does not."""
+        """``(level, whether the FPGA drives it)`` of a pad in a half of the cycle; :attr:`outside`
+        drives those that it does not."""
         cell = self.pads[pad]
         c, p = cell["connections"], cell["parameters"]
         if cell["type"] == "TRELLIS_IO":
@@ -115,7 +149,9 @@ class PadSimulation:
             return self.net(c["D_OUT_0"][0]), bool(self.net(c["OUTPUT_ENABLE"][0]))
         assert kind in (0b1101, 0b1100, 0)
         drives = bool(kind and enable)
-        return (second if kind == 0b1100 and half else first) if drives else self.outside[pad], drives
+        return (second if kind == 0b1100 and half else first) if drives else self.outside[
+            pad
+        ], drives
 
     def clock(self):
         """A rising edge, and the falling one behind it."""
@@ -124,7 +160,11 @@ class PadSimulation:
         for pad, cell in self.pads.items():
             c = cell["connections"]
             if cell["type"] == "SB_IO" and int(cell["parameters"]["PIN_TYPE"], 2) >> 4 == 0b11:
-                pads[pad] = self.net(c["D_OUT_0"][0]), self._pad_state[pad][1], self.net(c["OUTPUT_ENABLE"][0])
+                pads[pad] = (
+                    self.net(c["D_OUT_0"][0]),
+                    self._pad_state[pad][1],
+                    self.net(c["OUTPUT_ENABLE"][0]),
+                )
                 if c.get("D_IN_0"):
                     state[c["D_IN_0"][0]] = self.pad(pad, 1)[0]
         self._state |= state

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes a program on which gateware and model differ small, whatever the ISA.
 
-``python -m tests.support.shrinking ISA BUILD [SEED] [--fault NAME | --illegal] [--budget N] [--directed GROUP NAME] [--ideal] [--limit CYCLES]``
+``python -m tests.support.shrinking ISA BUILD [SEED] [--fault NAME | --illegal] [--budget N]
+[--directed GROUP NAME] [--ideal] [--limit CYCLES]``
 
-Words are left out as long as gateware and model still differ in the same way; what remains is printed with the difference.
+Words are left out as long as gateware and model still differ in the same way; what remains is
+printed with the difference.
 """
+
 import argparse
 import sys
 
@@ -17,12 +20,13 @@ __all__ = ["main", "shrink_case"]
 
 
 def _shrink(words, fails):
-    """The shortest list found by leaving out halves, quarters ... single words for which ``fails`` holds."""
+    """The shortest list found by leaving out halves, quarters ... single words for which ``fails``
+    holds."""
     size = max(1, len(words) // 2)
     while size:
         at = 0
         while at < len(words):
-            shorter = words[:at] + words[at + size:]
+            shorter = words[:at] + words[at + size :]
             if shorter and fails(shorter):
                 words = shorter
             else:
@@ -46,6 +50,7 @@ def shrink_case(bench, case, check, with_words):
     list or None
         The words; ``None`` where nothing differs.
     """
+
     def difference(case):
         try:
             return check(case)
@@ -57,7 +62,7 @@ def shrink_case(bench, case, check, with_words):
     print(f"{case.name}, {len(case.words)} words: {found}")
     if not found:
         return None
-    kind = found[0].split()[0]      # a difference of another kind is another bug
+    kind = found[0].split()[0]  # a difference of another kind is another bug
 
     def fails(words):
         again = difference(with_words(case, words))
@@ -80,7 +85,12 @@ def _parser():
     parser.add_argument("--fault")
     parser.add_argument("--illegal", action="store_true", help="with a fault drawn by the seed")
     parser.add_argument("--budget", type=int, help="as the test that failed had it")
-    parser.add_argument("--directed", nargs=2, metavar=("GROUP", "NAME"), help="a directed program instead of a random one")
+    parser.add_argument(
+        "--directed",
+        nargs=2,
+        metavar=("GROUP", "NAME"),
+        help="a directed program instead of a random one",
+    )
     parser.add_argument("--ideal", action="store_true", help="on an ideal memory")
     parser.add_argument("--limit", type=int, help="cycles after which a program hangs")
     return parser
@@ -89,7 +99,10 @@ def _parser():
 def _check_arguments(parser, args, subject):
     if subject.with_words is None:
         parser.error(f"{subject.name}: its programs are not shrunk")
-    for option, value, known in (("build", args.build, subject.builds), ("--fault", args.fault, subject.faults)):
+    for option, value, known in (
+        ("build", args.build, subject.builds),
+        ("--fault", args.fault, subject.faults),
+    ):
         if value is not None and value not in known:
             parser.error(f"{option} {value}: {subject.name} has {', '.join(known)}")
     if args.directed and subject.directed is None:
@@ -118,8 +131,14 @@ def main(arguments=None):
     with subject.open_build(args.build) as bench:
         case = _case(parser, args, subject, bench.params)
         behaviour = IDEAL if args.ideal or args.directed else random_behaviour(args.seed)
-        words = shrink_case(bench, case, lambda case: subject.check(bench, case, behaviour, args.seed, limit=args.limit or subject.limit)[0],
-                            subject.with_words)
+        words = shrink_case(
+            bench,
+            case,
+            lambda case: subject.check(
+                bench, case, behaviour, args.seed, limit=args.limit or subject.limit
+            )[0],
+            subject.with_words,
+        )
     if words is not None:
         small = subject.with_words(case, words)
         print(subject.listing(small), end="")

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Subject of a comparison: a core, its builds, its generator of programs, and what compares gateware and golden model.
+"""Subject of a comparison: a core, its builds, its generator of programs, and what compares
+gateware and golden model.
 
 Each ISA declares one, ``SUBJECT`` of ``bench/subject.py``; campaigns and the shrinker work on it.
 """
+
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,15 +23,19 @@ class Subject:
     ----------
     name : of the ISA
     builds : names; ``open_build(name)`` gives the bench of one
-    check : ``check(bench, case, behaviour, seed)`` gives (differences, outcome of the gateware); it takes ``limit`` cycles, too
-    plan : what a campaign does by turns, functions ``step(check, bench, seed, rng, behaviour)`` that give differences (``campaigns.py`` makes them)
+    check : ``check(bench, case, behaviour, seed)`` gives (differences,
+        outcome of the gateware); it takes ``limit`` cycles, too
+    plan : what a campaign does by turns, functions ``step(check, bench, seed, rng,
+        behaviour)`` that give differences (``campaigns.py`` makes them)
     draw : ``draw(seed, params, legal=, fault=, budget=)`` gives a random case, for the shrinker
-    with_words : ``with_words(case, words)`` gives the case with fewer words; ``listing(case)`` its text. ``None`` where programs are not shrunk
+    with_words : ``with_words(case, words)`` gives the case with fewer words;
+        ``listing(case)`` its text. ``None`` where programs are not shrunk
     faults : what may be asked of ``draw``
     limit : cycles after which a program hangs
     budget : what ``draw`` takes unless the shrinker is told otherwise
     directed : ``directed(params, group)`` gives directed cases
     """
+
     name: str
     builds: tuple
     open_build: Callable

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The smallest core there can be, for tests of what stands around a core: it copies memory, a beat at a time.
+"""The smallest core there can be, for tests of what stands around a core: it copies memory, a beat
+at a time.
 
-``program_length`` bytes are read from ``program_address`` on port 0, each byte is XORed with register ``key``, and
-they are written to ``target`` on port 1. The first beat of four zero bytes is illegal (fault 1, its address as pc and
-``key`` as detail); a bus error is fault 6 with the address as detail.
+``program_length`` bytes are read from ``program_address`` on port 0, each byte is XORed with
+register ``key``, and they are written to ``target`` on port 1. The first beat of four zero bytes is
+illegal (fault 1, its address as pc and ``key`` as detail); a bus error is fault 6 with the address
+as detail.
 """
+
 from types import SimpleNamespace
 
 from amaranth import Module, Signal
@@ -14,11 +17,17 @@ from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
 from quintet.gateware.isa.registers import Counter, Fault, Register
 from quintet.gateware.shell.engine import Engine, EngineControl, Stall
 
-REGISTERS = (Register("target", 0x100, "rw"), Register("key", 0x104, "rw", reset=0x55, mask=0xFF),
-             Register("last", 0x108, "r"))
+REGISTERS = (
+    Register("target", 0x100, "rw"),
+    Register("key", 0x104, "rw", reset=0x55, mask=0xFF),
+    Register("last", 0x108, "r"),
+)
 COUNTERS = (Counter("errors", 0x180),)
-FAULTS = (Fault(1, "illegal_opcode", "four zero bytes", "key"), Fault(6, "bus_error", "error", "address"),
-          Fault(8, "aborted", "by the host", "0"))
+FAULTS = (
+    Fault(1, "illegal_opcode", "four zero bytes", "key"),
+    Fault(6, "bus_error", "error", "address"),
+    Fault(8, "aborted", "by the host", "0"),
+)
 
 
 class Step(enum.Enum):
@@ -36,11 +45,20 @@ class TinyEngine(Engine):
         c, (read, write) = self.control, self.memory
         step, offset, data = Signal(Step), Signal(32), Signal(8 * self.beat_bytes)
         m.d.comb += [
-            c.ready.eq(step == Step.IDLE), c.val.last.eq(data), c.stall.eq(Stall.OTHER),
-            read.req.payload.address.eq(c.program_address + offset), read.req.valid.eq(step == Step.ASK),
-            write.req.payload.address.eq(c.reg.target + offset), write.req.payload.write.eq(1),
-            write.w.payload.mask.eq(-1), read.r.ready.eq(1), write.ack.ready.eq(1),
-            *(write.w.payload.data.word_select(i, 8).eq(data.word_select(i, 8) ^ c.reg.key) for i in range(self.beat_bytes)),
+            c.ready.eq(step == Step.IDLE),
+            c.val.last.eq(data),
+            c.stall.eq(Stall.OTHER),
+            read.req.payload.address.eq(c.program_address + offset),
+            read.req.valid.eq(step == Step.ASK),
+            write.req.payload.address.eq(c.reg.target + offset),
+            write.req.payload.write.eq(1),
+            write.w.payload.mask.eq(-1),
+            read.r.ready.eq(1),
+            write.ack.ready.eq(1),
+            *(
+                write.w.payload.data.word_select(i, 8).eq(data.word_select(i, 8) ^ c.reg.key)
+                for i in range(self.beat_bytes)
+            ),
         ]
         asked, sent = Signal(), Signal()
         end = Signal()
@@ -56,11 +74,22 @@ class TinyEngine(Engine):
             with m.Case(Step.READ):
                 m.d.comb += c.stall.eq(Stall.OPERAND)
                 with m.If(read.r.valid):
-                    m.d.sync += [data.eq(read.r.payload.data), step.eq(Step.WRITE), asked.eq(0), sent.eq(0)]
-                    m.d.comb += [c.bytes_read.eq(self.beat_bytes), c.inc.errors.eq(read.r.payload.error)]
+                    m.d.sync += [
+                        data.eq(read.r.payload.data),
+                        step.eq(Step.WRITE),
+                        asked.eq(0),
+                        sent.eq(0),
+                    ]
+                    m.d.comb += [
+                        c.bytes_read.eq(self.beat_bytes),
+                        c.inc.errors.eq(read.r.payload.error),
+                    ]
                     m.d.sync += [c.fault_pc.eq(c.program_address + offset), c.fault_code.eq(0)]
                     with m.If(read.r.payload.error):
-                        m.d.sync += [c.fault_code.eq(6), c.fault_detail.eq(c.program_address + offset)]
+                        m.d.sync += [
+                            c.fault_code.eq(6),
+                            c.fault_detail.eq(c.program_address + offset),
+                        ]
                         m.d.comb += end.eq(1)
                     with m.Elif(read.r.payload.data == 0):
                         m.d.sync += [c.fault_code.eq(1), c.fault_detail.eq(c.reg.key)]
@@ -69,13 +98,21 @@ class TinyEngine(Engine):
                 m.d.comb += c.finish.eq(1)
                 m.d.sync += step.eq(Step.IDLE)
             with m.Case(Step.WRITE):
-                m.d.comb += [c.stall.eq(Stall.WRITE), write.req.valid.eq(~asked), write.w.valid.eq(~sent)]
+                m.d.comb += [
+                    c.stall.eq(Stall.WRITE),
+                    write.req.valid.eq(~asked),
+                    write.w.valid.eq(~sent),
+                ]
                 with m.If(write.req.valid & write.req.ready):
                     m.d.sync += asked.eq(1)
                 with m.If(write.w.valid & write.w.ready):
                     m.d.sync += sent.eq(1)
                 with m.If(write.ack.valid):
-                    m.d.comb += [c.bytes_written.eq(self.beat_bytes), c.stall.eq(Stall.WORK), c.retired.eq(1)]
+                    m.d.comb += [
+                        c.bytes_written.eq(self.beat_bytes),
+                        c.stall.eq(Stall.WORK),
+                        c.retired.eq(1),
+                    ]
                     m.d.sync += [offset.eq(offset + self.beat_bytes), step.eq(Step.ASK)]
                     m.d.sync += c.fault_pc.eq(c.program_address + offset + self.beat_bytes)
                     with m.If(write.ack.payload.error):
@@ -91,12 +128,25 @@ class TinyEngine(Engine):
         return m
 
 
-SPACE = ParameterSpace("tiny", (Parameter("size", int, range(1, 9), 4, doc="nothing"),), (Preset("sim", default=True),))
+SPACE = ParameterSpace(
+    "tiny", (Parameter("size", int, range(1, 9), 4, doc="nothing"),), (Preset("sim", default=True),)
+)
 ROOM = SimpleNamespace(
     name="tiny",
-    isa=SimpleNamespace(ISA=SimpleNamespace(
-        name="tiny", title="Tiny", tag="TINY", version=(0, 1), program_align=4, registers=REGISTERS, counters=COUNTERS,
-        faults=FAULTS)),
-    params=SimpleNamespace(SPACE=SPACE), core=SimpleNamespace(variant=lambda params, beat_bytes: TinyEngine))
+    isa=SimpleNamespace(
+        ISA=SimpleNamespace(
+            name="tiny",
+            title="Tiny",
+            tag="TINY",
+            version=(0, 1),
+            program_align=4,
+            registers=REGISTERS,
+            counters=COUNTERS,
+            faults=FAULTS,
+        )
+    ),
+    params=SimpleNamespace(SPACE=SPACE),
+    core=SimpleNamespace(variant=lambda params, beat_bytes: TinyEngine),
+)
 
 __all__ = ["ROOM", "TinyEngine"]

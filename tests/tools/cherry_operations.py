@@ -1,33 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every kernel of Cherry's library as an operation on one matrix, with the same in float64 and the error that it may have."""
+"""Every kernel of Cherry's library as an operation on one matrix, with the same in float64 and the
+error that it may have."""
+
 import numpy as np
 
 from tests.tools.cherry_modules import module, rounded, run_model
 
 __all__ = ["OPERATIONS", "STEP", "Bench", "product"]
 
-#: Twice the error of a rounding to 10 bits of significand, and what is lost below the smallest number.
-STEP, SMALLEST = 2.0 ** -10, 1e-35
+#: Twice the error of a rounding to 10 bits of significand, and what is lost below the smallest
+#: number.
+STEP, SMALLEST = 2.0**-10, 1e-35
 #: Beyond this, squares and sums leave the range of a Cherry float where float64 does not.
 LARGE = 1e15
 
 
 class Bench:
     """A module, its arrays, and what its results must be."""
+
     def __init__(self, seed=1, log_mem=17):
         self.m, self.rng = module(log_mem), np.random.default_rng(seed)
         self.arrays, self.expected, self.areas = {}, [], []
         make = self.m.matrix
-        self.m.matrix = lambda *args, **more: self.areas.append(make(*args, **more)) or self.areas[-1]
+        self.m.matrix = lambda *args, **more: (
+            self.areas.append(make(*args, **more)) or self.areas[-1]
+        )
 
     def input(self, *shape, mean=10.0, stored=False):
-        """A matrix and its values, which Cherry floats hold exactly; ``stored``: it stays in main memory."""
+        """A matrix and its values, which Cherry floats hold exactly; ``stored``: it stays in main
+        memory."""
         name, values = f"i{len(self.arrays)}", rounded(self.rng.normal(mean, 1, size=shape))
         self.arrays[name] = values
         return (self.m.stored_input if stored else self.m.input)(name, *shape), values
 
     def expect(self, label, result, reference, *operands):
-        """``reference``: values of ``operands`` (names of outputs) -> result in float64 and its tolerance; gives the result's name."""
+        """``reference``: values of ``operands`` (names of outputs) -> result in float64 and its
+        tolerance; gives the result's name."""
         self.expected.append((label, self.kept(result), reference, operands))
         return self.expected[-1][1]
 
@@ -42,7 +50,7 @@ class Bench:
         model = run_model(self.m, self.arrays)
         found = {}
         for name, (address, _, matrix) in self.m.outputs.items():
-            raw = model.memory[address:address + 4 * matrix.rows * matrix.cols]
+            raw = model.memory[address : address + 4 * matrix.rows * matrix.cols]
             found[name] = raw.view(np.float32).reshape(matrix.shape).astype(np.float64)
         compared = 0
         for label, name, reference, operands in self.expected:
@@ -52,7 +60,9 @@ class Bench:
                 error = np.abs(found[name] - wanted)
                 wrong = usable & ~(error <= tolerance + SMALLEST)
             assert found[name].shape == wanted.shape, label
-            assert not wrong.any(), f"{label}: {found[name][wrong][:4]} instead of {wanted[wrong][:4]}"
+            assert not wrong.any(), (
+                f"{label}: {found[name][wrong][:4]} instead of {wanted[wrong][:4]}"
+            )
             compared += int(usable.sum())
         self._check_padding(model)
         return compared
@@ -62,7 +72,7 @@ class Bench:
         for matrix in self.areas:
             rows, cols = (size + -size % 4 for size in matrix.shape)
             beside = np.ones((rows, cols), bool)
-            beside[:matrix.rows, :matrix.cols] = False
+            beside[: matrix.rows, : matrix.cols] = False
             places = matrix.address + np.arange(rows)[:, None] * matrix.stride_y + np.arange(cols)
             if matrix.padding is not None:
                 assert (model.mem[places][beside] == matrix.padding).all(), (matrix, matrix.padding)
@@ -70,9 +80,11 @@ class Bench:
 
 def _elements(exact, steps=2):
     """Reference of an operation element by element with an error of some roundings."""
+
     def reference(x):
         wanted = np.asarray(exact(x), np.float64)
         return wanted, steps * STEP * np.abs(wanted)
+
     return reference
 
 
@@ -85,6 +97,7 @@ def _in_place(op, exact):
         # Of a copy: the operand is compared, too.
         same = b.m.copy(x)
         return b.m.unary(op, same, same), _elements(exact)
+
     return f"{op} in place", make
 
 
@@ -92,18 +105,34 @@ def _binary(op, exact, shape, mean=10.0, turned=False):
     def make(b, x):
         y, values = b.input(x.rows if "y" in shape else 1, x.cols if "x" in shape else 1, mean=mean)
         result = b.m.binary(op, *((y, x) if turned else (x, y)))
-        return result, _elements(lambda x: exact(values, x) if turned else exact(x, values), 8 if op == "pow" else 2)
+        return result, _elements(
+            lambda x: exact(values, x) if turned else exact(x, values), 8 if op == "pow" else 2
+        )
+
     return f"{op} {shape or '1'}{' turned' * turned}", make
 
 
 def _maximum(b, x):
     y, values = b.input(1, x.cols, mean=9.0)
-    return b.m.maximum(x, y), lambda x: (np.maximum(x, values), 2 * STEP * (np.abs(x) + np.abs(values)))
+    return b.m.maximum(x, y), lambda x: (
+        np.maximum(x, values),
+        2 * STEP * (np.abs(x) + np.abs(values)),
+    )
 
 
 def _chain(b, x):
     two = b.m.constant(2)
-    parts = [("INPUT", x), "exp", "copy INPUT, OUTPUT", ("WEIGHTS", two), "mul", "zero ACC", "copy WEIGHTS, OUTPUT", "mulacc", "copy OUTPUT, ACC"]
+    parts = [
+        ("INPUT", x),
+        "exp",
+        "copy INPUT, OUTPUT",
+        ("WEIGHTS", two),
+        "mul",
+        "zero ACC",
+        "copy WEIGHTS, OUTPUT",
+        "mulacc",
+        "copy OUTPUT, ACC",
+    ]
     return b.m.chain(x.rows, x.cols, parts), _elements(lambda x: 2 * np.exp(x) ** 2, 8)
 
 
@@ -129,6 +158,7 @@ def _added(b, x):
     def reference(x):
         wanted, tolerance = product(x, values)
         return wanted + before, tolerance + 4 * STEP * np.abs(before)
+
     return b.m.matmul(x, w, start, accumulate=True), reference
 
 
@@ -138,7 +168,9 @@ def _reduce(op, axis):
             if op == "max":
                 return x.max(axis, keepdims=True), np.zeros(1)
             return x.sum(axis, keepdims=True), 4 * STEP * np.abs(x).sum(axis, keepdims=True)
+
         return b.m.reduce(op, x, axis), reference
+
     return f"{op} along {axis}", make
 
 
@@ -146,6 +178,7 @@ def _softmax(b, x):
     def reference(x):
         powers = np.exp(x - x.max(1, keepdims=True))
         return powers / powers.sum(1, keepdims=True), np.full(x.shape, 5e-3)
+
     return b.m.softmax(x), reference
 
 
@@ -159,7 +192,10 @@ def _layer_norm(b, x):
         # The mean is off by some roundings of the largest element, and the width with it.
         off = 8 * STEP * most / width
         off = off * (1 + np.abs(normal)) + 8 * STEP * np.abs(normal)
-        return normal * g + h, np.where(most < LARGE, off * np.abs(g) + 4 * STEP * (np.abs(normal * g) + np.abs(h)), np.inf)
+        return normal * g + h, np.where(
+            most < LARGE, off * np.abs(g) + 4 * STEP * (np.abs(normal * g) + np.abs(h)), np.inf
+        )
+
     return b.m.layer_norm(x, gamma, beta), reference
 
 
@@ -175,26 +211,48 @@ def _convolution(b, x):
         wanted = tolerance = 0
         for i in range(3):
             for j in range(3):
-                part = planes[:, i:i + height, j:j + 4]
+                part = planes[:, i : i + height, j : j + 4]
                 wanted = wanted + np.einsum("chw,cf->fhw", part, taps[i, j])
-                tolerance = tolerance + 6 * STEP * np.einsum("chw,cf->fhw", np.abs(part), np.abs(taps[i, j]))
+                tolerance = tolerance + 6 * STEP * np.einsum(
+                    "chw,cf->fhw", np.abs(part), np.abs(taps[i, j])
+                )
         return wanted.reshape(8, -1), tolerance.reshape(8, -1)
+
     return b.m.conv3x3(x, w, 4, height, 4, 8), reference
 
 
-#: Method of the module -> its operations: label, and bench, matrix -> result, reference (``None`` where the shape does not fit).
+#: Method of the module -> its operations: label, and bench, matrix -> result, reference (``None``
+#: where the shape does not fit).
 OPERATIONS = {
-    "unary": [_unary("relu", lambda x: np.maximum(x, 0)), _unary("gtz", lambda x: (x > 0) * 1.0), _unary("exp", np.exp), _unary("log", np.log2),
-              _in_place("exp", np.exp)],
-    "binary": [_binary("add", np.add, "yx"), _binary("add", np.add, "x"), _binary("sub", np.subtract, "y"), _binary("mul", np.multiply, ""),
-               _binary("div", np.divide, "x"), _binary("div", np.divide, "yx", turned=True), _binary("pow", np.power, "x", mean=0.5)],
+    "unary": [
+        _unary("relu", lambda x: np.maximum(x, 0)),
+        _unary("gtz", lambda x: (x > 0) * 1.0),
+        _unary("exp", np.exp),
+        _unary("log", np.log2),
+        _in_place("exp", np.exp),
+    ],
+    "binary": [
+        _binary("add", np.add, "yx"),
+        _binary("add", np.add, "x"),
+        _binary("sub", np.subtract, "y"),
+        _binary("mul", np.multiply, ""),
+        _binary("div", np.divide, "x"),
+        _binary("div", np.divide, "yx", turned=True),
+        _binary("pow", np.power, "x", mean=0.5),
+    ],
     "maximum": [("maximum", _maximum)],
-    "copy": [("copy", lambda b, x: (b.m.copy(x), _elements(lambda x: x, 0))),
-             ("copy transposed", lambda b, x: (b.m.copy(x.transposed), _elements(lambda x: x.T, 0)))],
+    "copy": [
+        ("copy", lambda b, x: (b.m.copy(x), _elements(lambda x: x, 0))),
+        ("copy transposed", lambda b, x: (b.m.copy(x.transposed), _elements(lambda x: x.T, 0))),
+    ],
     "chain": [("chain", _chain)],
-    "matmul": [("x by w", _by), ("w by x", _of), ("x by w added", _added),
-               ("x.T by x", lambda b, x: (b.m.matmul(x.transposed, x), lambda x: product(x.T, x))),
-               ("x by x.T", lambda b, x: (b.m.matmul(x, x.transposed), lambda x: product(x, x.T)))],
+    "matmul": [
+        ("x by w", _by),
+        ("w by x", _of),
+        ("x by w added", _added),
+        ("x.T by x", lambda b, x: (b.m.matmul(x.transposed, x), lambda x: product(x.T, x))),
+        ("x by x.T", lambda b, x: (b.m.matmul(x, x.transposed), lambda x: product(x, x.T))),
+    ],
     "reduce": [_reduce(op, axis) for op in ("sum", "max") for axis in (0, 1)],
     "softmax": [("softmax", _softmax)],
     "layer_norm": [("layer_norm", _layer_norm)],

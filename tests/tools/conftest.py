@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fixtures of the host side's tests: a small job, and the command line in this process."""
+
 import json
 
 import pytest
@@ -13,7 +14,9 @@ def small(tmp_path):
 
 
 class Ran:
-    """What a command gave: ``code``, ``out``, ``err``, and ``json`` (the object on standard output)."""
+    """What a command gave: ``code``, ``out``, ``err``, and ``json`` (the object on standard
+    output)."""
+
     def __init__(self, code, out, err):
         self.code, self.out, self.err = code, out, err
 
@@ -33,4 +36,5 @@ def quintet(capsys):
         out, err = capsys.readouterr()
         assert "Traceback" not in err and "internal error" not in err, err
         return Ran(code, out, err)
+
     return run

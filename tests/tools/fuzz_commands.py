@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Command lines for the fuzzer: every subcommand with its options, with values that are legal, nearly so, and not at all."""
+"""Command lines for the fuzzer: every subcommand with its options, with values that are legal,
+nearly so, and not at all."""
+
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,8 +16,10 @@ __all__ = ["Case", "command"]
 
 @dataclass
 class Case:
-    """A command: ``args``; ``isa`` whose small job lies in the working folder; ``changes``, how many of its files are broken; ``tools``, what the
-    tools that it would call do; ``places``, paths that it may write, also if it fails."""
+    """A command: ``args``; ``isa`` whose small job lies in the working folder; ``changes``, how
+    many of its files are broken; ``tools``, what the tools that it would call do; ``places``, paths
+    that it may write, also if it fails."""
+
     args: list
     isa: str
     changes: int
@@ -27,15 +31,26 @@ def nearly(rnd, text):
     """``text`` with a small mistake."""
     text = str(text)
     at = rnd.randrange(len(text) + 1)
-    return rnd.choice((text[:at] + text[at + 1:], text[:at] + rnd.choice(NONSENSE) + text[at:], text.upper(), text + " ", text + "/", text + ",", text + text,
-                       "-" + text, text[::-1]))
+    return rnd.choice(
+        (
+            text[:at] + text[at + 1 :],
+            text[:at] + rnd.choice(NONSENSE) + text[at:],
+            text.upper(),
+            text + " ",
+            text + "/",
+            text + ",",
+            text + text,
+            "-" + text,
+            text[::-1],
+        )
+    )
 
 
 class _Maker:
     def __init__(self, rnd):
         self.rnd = rnd
         self.isa = rnd.choice(list(JOBS))
-        self.wrong = rnd.choice((0, 0, 0, 0.05, 0.1, 0.3))       # how much of this command line is wrong
+        self.wrong = rnd.choice((0, 0, 0, 0.05, 0.1, 0.3))  # how much of this command line is wrong
 
     def of(self, *values):
         """One of ``values``, or what is not."""
@@ -45,7 +60,11 @@ class _Maker:
         return nearly(self.rnd, value) if self.rnd.random() < 0.5 else self.rnd.choice(NONSENSE)
 
     def maybe(self, chance, *words):
-        return [word() if callable(word) else word for word in words] if self.rnd.random() < chance else []
+        return (
+            [word() if callable(word) else word for word in words]
+            if self.rnd.random() < chance
+            else []
+        )
 
     def board(self):
         return self.of(*board_names())
@@ -58,12 +77,25 @@ class _Maker:
 
     def parameter(self):
         parameter = self.rnd.choice(list(open_room(self.isa).params.SPACE.parameters.values()))
-        legal = parameter.legal if not callable(parameter.legal) else (1, 2, 3, 4, 5, 8, 16, 64, 1000, 1 << 20)
-        value = self.of(*(legal[:1] + legal[-1:] + (self.rnd.choice(legal),) if isinstance(legal, tuple) else (legal[0], legal[-1], self.rnd.choice(legal))))
+        legal = (
+            parameter.legal
+            if not callable(parameter.legal)
+            else (1, 2, 3, 4, 5, 8, 16, 64, 1000, 1 << 20)
+        )
+        value = self.of(
+            *(
+                legal[:1] + legal[-1:] + (self.rnd.choice(legal),)
+                if isinstance(legal, tuple)
+                else (legal[0], legal[-1], self.rnd.choice(legal))
+            )
+        )
         return f"{self.of(parameter.name)}={str(value).lower() if value in ('True', 'False') else value}"
 
     def sizes(self):
-        return [*self.maybe(0.4, "--preset", self.preset), *(w for _ in range(self.rnd.choice((0, 0, 1, 2))) for w in ("-P", self.parameter()))]
+        return [
+            *self.maybe(0.4, "--preset", self.preset),
+            *(w for _ in range(self.rnd.choice((0, 0, 1, 2))) for w in ("-P", self.parameter())),
+        ]
 
     def program(self):
         _, _, source, forms = JOBS[self.isa]
@@ -72,39 +104,72 @@ class _Maker:
         return self.of(*names)
 
     def job(self):
-        return self.of("job.toml", "job.toml", "binary.toml", *(["npz.toml"] if self.isa == "opentpu" else []))
+        return self.of(
+            "job.toml", "job.toml", "binary.toml", *(["npz.toml"] if self.isa == "opentpu" else [])
+        )
 
     def out(self, *names):
         """A place for a file: new, there already, in no folder, a link, a folder."""
-        return self.of(*names * (30 // len(names)), "there.txt", "nodir/x" + names[0][-4:], "link" + names[0][-4:], "subfolder", "readonly/x" + names[0][-4:])
+        return self.of(
+            *names * (30 // len(names)),
+            "there.txt",
+            "nodir/x" + names[0][-4:],
+            "link" + names[0][-4:],
+            "subfolder",
+            "readonly/x" + names[0][-4:],
+        )
 
     def folder(self):
-        return self.of("new", "new/deep", "subfolder", "there.txt", "readonly/new", "there.txt/new", "loop")
+        return self.of(
+            "new", "new/deep", "subfolder", "there.txt", "readonly/new", "there.txt/new", "loop"
+        )
 
     def number(self, *legal):
         return self.of(*legal, *legal, *legal, 0, -1, 10**30)
 
     def query(self, *words):
-        words = [word for word in (*words, *(self.parameter() for _ in range(self.rnd.choice((0, 0, 1, 2))))) if word]
+        words = [
+            word
+            for word in (*words, *(self.parameter() for _ in range(self.rnd.choice((0, 0, 1, 2)))))
+            if word
+        ]
         return "?" + "&".join(words) if words else ""
 
     def model(self):
         preset = f"preset={self.preset()}" if self.rnd.random() < 0.3 else ""
-        return self.of("model", "model", f"model:{self.core()}{self.query(preset)}", f"model:{self.isa}")
+        return self.of(
+            "model", "model", f"model:{self.core()}{self.query(preset)}", f"model:{self.isa}"
+        )
 
     def sim(self):
         words = [f"preset={self.preset()}"] if self.rnd.random() < 0.3 else []
         words += self.maybe(0.2, lambda: f"link={self.of('pipe', 'wire', 'uartbone')}")
         words += self.maybe(0.2, lambda: f"load={self.of('direct', 'link')}")
-        words += self.maybe(0.3, lambda: f"trace={self.of('new.vcd', 'nodir/x.vcd', 'new.fst', 'subfolder', 'readonly/x.vcd', 'a%00b')}")
+        words += self.maybe(
+            0.3,
+            lambda: (
+                f"trace={self.of('new.vcd', 'nodir/x.vcd', 'new.fst', 'subfolder', 'readonly/x.vcd', 'a%00b')}"
+            ),
+        )
         words += self.maybe(0.2, lambda: f"trace_from={self.number(0, 100)}")
         return f"sim:{self.board()}/{self.core()}{self.query(*words)}"
 
     def port(self):
         kind = self.of("closed", "closes", "noise", "silent")
-        query = f"?timeout={self.number(0.01, 0.02, 0.05)}" + (f"&token={self.of('12345678', 'x')}" if self.rnd.random() < 0.2 else "")
-        return self.of(f"socket://127.0.0.1:{{{kind}}}{query}", "auto", "/dev/ttyQUINTET", "there.txt", "/dev/null", "COM3", "socket://127.0.0.1:1",
-                       f"/dev/ttyS99?baud={self.number(9600)}", "fifo")
+        query = f"?timeout={self.number(0.01, 0.02, 0.05)}" + (
+            f"&token={self.of('12345678', 'x')}" if self.rnd.random() < 0.2 else ""
+        )
+        return self.of(
+            f"socket://127.0.0.1:{{{kind}}}{query}",
+            "auto",
+            "/dev/ttyQUINTET",
+            "there.txt",
+            "/dev/null",
+            "COM3",
+            "socket://127.0.0.1:1",
+            f"/dev/ttyS99?baud={self.number(9600)}",
+            "fifo",
+        )
 
     def target(self):
         kind = self.rnd.random()
@@ -112,8 +177,18 @@ class _Maker:
 
 
 def _demo(m):
-    return m.maybe(0.97, "--on", lambda: m.rnd.choice((m.sim, m.port, lambda: f"model:{m.rnd.choice(room_names()[:1])}{m.query(m.parameter())}", lambda: "model:"
-                                                       + m.of(*(name for name in room_names() if name != "opentpu"))))())
+    return m.maybe(
+        0.97,
+        "--on",
+        lambda: m.rnd.choice(
+            (
+                m.sim,
+                m.port,
+                lambda: f"model:{m.rnd.choice(room_names()[:1])}{m.query(m.parameter())}",
+                lambda: "model:" + m.of(*(name for name in room_names() if name != "opentpu")),
+            )
+        )(),
+    )
 
 
 def _boards(m):
@@ -125,9 +200,33 @@ def _cores(m):
 
 
 def _asm(m):
-    suffix = m.of(*(f for f in (".bin", ".s", ".mem", ".c", ".h", ".hex", ".out", ".json", ".json.gz", ".pim", "/") if f in JOBS[m.isa][3] or m.rnd.random() < 0.2))
+    suffix = m.of(
+        *(
+            f
+            for f in (
+                ".bin",
+                ".s",
+                ".mem",
+                ".c",
+                ".h",
+                ".hex",
+                ".out",
+                ".json",
+                ".json.gz",
+                ".pim",
+                "/",
+            )
+            if f in JOBS[m.isa][3] or m.rnd.random() < 0.2
+        )
+    )
     passes = m.maybe(0.2, "--pass", lambda: m.of("densify", "strip-nops", "pad-nops"))
-    return [m.core(), m.program(), *m.maybe(0.97, "-o", lambda: m.out(f"out{suffix}")), *passes, *m.sizes()]
+    return [
+        m.core(),
+        m.program(),
+        *m.maybe(0.97, "-o", lambda: m.out(f"out{suffix}")),
+        *passes,
+        *m.sizes(),
+    ]
 
 
 def _disasm(m):
@@ -135,13 +234,23 @@ def _disasm(m):
 
 
 def _trace(m):
-    return [*m.maybe(0.15, "--trace", lambda: m.of("nodir/x.json", "x.json", "x.vcd", "", "subfolder")),
-            *m.maybe(0.1, "--trace-from", lambda: m.of("0", "5", "x", "-1")), *m.maybe(0.1, "--trace-to", lambda: m.of("9", "0", "1e3"))]
+    return [
+        *m.maybe(0.15, "--trace", lambda: m.of("nodir/x.json", "x.json", "x.vcd", "", "subfolder")),
+        *m.maybe(0.1, "--trace-from", lambda: m.of("0", "5", "x", "-1")),
+        *m.maybe(0.1, "--trace-to", lambda: m.of("9", "0", "1e3")),
+    ]
 
 
 def _run(m):
-    return [m.job(), *m.maybe(0.8, "--on", m.target), *m.maybe(0.4, "--out", m.folder), *m.maybe(0.2, "--allow-outside"),
-            *m.maybe(0.1, "--vcd", lambda: m.of("nodir/x.vcd", "x.fst", "")), *m.maybe(0.1, "--fst", lambda: m.of("nodir/x.fst", "x")), *_trace(m)]
+    return [
+        m.job(),
+        *m.maybe(0.8, "--on", m.target),
+        *m.maybe(0.4, "--out", m.folder),
+        *m.maybe(0.2, "--allow-outside"),
+        *m.maybe(0.1, "--vcd", lambda: m.of("nodir/x.vcd", "x.fst", "")),
+        *m.maybe(0.1, "--fst", lambda: m.of("nodir/x.fst", "x")),
+        *_trace(m),
+    ]
 
 
 def _verify(m):
@@ -152,99 +261,259 @@ _NETWORK = Path(digits.__file__).parent
 
 
 def _arrays(m):
-    return m.of(f"{_NETWORK / 'digits.npz'}:images", f"{_NETWORK / 'digits.npz'}:calibration", f"{_NETWORK / 'digits.npz'}:labels", "x.npy", "yaml.s", "folder")
+    return m.of(
+        f"{_NETWORK / 'digits.npz'}:images",
+        f"{_NETWORK / 'digits.npz'}:calibration",
+        f"{_NETWORK / 'digits.npz'}:labels",
+        "x.npy",
+        "yaml.s",
+        "folder",
+    )
 
 
 def _compile(m):
     out = m.folder()
-    args = [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--for", m.of(f"ulx3s-85f/{m.isa}", f"model:{m.isa}", f"icebreaker/{m.isa}"), *m.sizes(),
-            *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), *m.maybe(0.2, "--bits", lambda: m.of(8, 16)), *m.maybe(0.1, "--percentile", lambda: m.of(99, 100)),
-            *m.maybe(0.2, "--no-equalise"), *m.maybe(0.2, "--host-steps"), *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0, "auto")), *m.maybe(0.5, "--dry-run"), "-o", out]
+    args = [
+        m.of(_NETWORK / "cnn.onnx", "job.toml"),
+        "--for",
+        m.of(f"ulx3s-85f/{m.isa}", f"model:{m.isa}", f"icebreaker/{m.isa}"),
+        *m.sizes(),
+        *m.maybe(0.5, "--calibrate", lambda: _arrays(m)),
+        *m.maybe(0.2, "--bits", lambda: m.of(8, 16)),
+        *m.maybe(0.1, "--percentile", lambda: m.of(99, 100)),
+        *m.maybe(0.2, "--no-equalise"),
+        *m.maybe(0.2, "--host-steps"),
+        *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0, "auto")),
+        *m.maybe(0.5, "--dry-run"),
+        "-o",
+        out,
+    ]
     return args, [out]
 
 
 def _infer(m):
-    return [m.of("folder", "job.toml", "subfolder"), *m.maybe(0.5, "--on", m.target), "--input", _arrays(m), *m.maybe(0.3, "--labels", lambda: _arrays(m)),
-            *m.maybe(0.5, "--limit", lambda: m.of(1, 3)), *m.maybe(0.2, "--no-overlap"), *m.rnd.choice(([], ["--layers"])), *_trace(m)]
+    return [
+        m.of("folder", "job.toml", "subfolder"),
+        *m.maybe(0.5, "--on", m.target),
+        "--input",
+        _arrays(m),
+        *m.maybe(0.3, "--labels", lambda: _arrays(m)),
+        *m.maybe(0.5, "--limit", lambda: m.of(1, 3)),
+        *m.maybe(0.2, "--no-overlap"),
+        *m.rnd.choice(([], ["--layers"])),
+        *_trace(m),
+    ]
 
 
 def _compare(m):
-    return [m.of(_NETWORK / "cnn.onnx", "job.toml"), "--board", m.board(), "--isa", m.of(m.isa), *m.maybe(0.5, "--calibrate", lambda: _arrays(m)), "--estimate", "--limit", m.of(1, 2)]
+    return [
+        m.of(_NETWORK / "cnn.onnx", "job.toml"),
+        "--board",
+        m.board(),
+        "--isa",
+        m.of(m.isa),
+        *m.maybe(0.5, "--calibrate", lambda: _arrays(m)),
+        "--estimate",
+        "--limit",
+        m.of(1, 2),
+    ]
 
 
 def _report(m):
     out = m.out("out.html")
-    return [m.of("job.toml", "there.txt", "subfolder", "nodir", "fifo", "yaml.s", "folder"), *m.maybe(0.9, "-o", lambda: out)], [out, "report.html"]
+    return [
+        m.of("job.toml", "there.txt", "subfolder", "nodir", "fifo", "yaml.s", "folder"),
+        *m.maybe(0.9, "-o", lambda: out),
+    ], [out, "report.html"]
 
 
 def _studio(m):
     # A page that is served ends by an interrupt alone: one of its arguments is always wrong.
-    return [*m.of(("--port", "70000"), ("--board", "nowhere"), ("--plan", m.of("nothing", "job.toml")), ("--on", m.of("model", "sim:ulx3s-85f/opu", "/dev/nothing"))),
-            *m.of((), ("--models",), ("--no-browser",))]
+    return [
+        *m.of(
+            ("--port", "70000"),
+            ("--board", "nowhere"),
+            ("--plan", m.of("nothing", "job.toml")),
+            ("--on", m.of("model", "sim:ulx3s-85f/opu", "/dev/nothing")),
+        ),
+        *m.of((), ("--models",), ("--no-browser",)),
+    ]
 
 
 def _selftest(m):
-    return [m.rnd.choice((m.model, m.port))(), *m.maybe(0.3, "--yes"), *m.maybe(0.3, "--report", lambda: m.of("new.json", "nodir/x"))]
+    return [
+        m.rnd.choice((m.model, m.port))(),
+        *m.maybe(0.3, "--yes"),
+        *m.maybe(0.3, "--report", lambda: m.of("new.json", "nodir/x")),
+    ]
 
 
 def _check(m):
-    return [m.of("built", "folder", "nodir", "there.txt"), *m.maybe(0.3, "--seed", lambda: m.number(1, 2)), *m.maybe(0.2, "--every"), *m.maybe(0.2, "--routed"),
-            *m.maybe(0.2, "--faults", lambda: m.number(1, 2))]
+    return [
+        m.of("built", "folder", "nodir", "there.txt"),
+        *m.maybe(0.3, "--seed", lambda: m.number(1, 2)),
+        *m.maybe(0.2, "--every"),
+        *m.maybe(0.2, "--routed"),
+        *m.maybe(0.2, "--faults", lambda: m.number(1, 2)),
+    ]
 
 
 def _serve(m):
-    where = m.rnd.choice(([], ["--socket", m.of("0", "127.0.0.1:0", "nonsense", ":", "99999", "[::1]:0", "host.invalid:0", "1.2.3.4:0")],
-                          ["--link", m.of("new", "there.txt", "subfolder", "nodir/x", "loop")]))
-    return [m.rnd.choice((m.sim, m.sim, m.sim, m.model, m.port))(), *where, *m.maybe(0.2, "--token", lambda: m.of("12345678", "short", "x" * 200))]
+    where = m.rnd.choice(
+        (
+            [],
+            [
+                "--socket",
+                m.of(
+                    "0",
+                    "127.0.0.1:0",
+                    "nonsense",
+                    ":",
+                    "99999",
+                    "[::1]:0",
+                    "host.invalid:0",
+                    "1.2.3.4:0",
+                ),
+            ],
+            ["--link", m.of("new", "there.txt", "subfolder", "nodir/x", "loop")],
+        )
+    )
+    return [
+        m.rnd.choice((m.sim, m.sim, m.sim, m.model, m.port))(),
+        *where,
+        *m.maybe(0.2, "--token", lambda: m.of("12345678", "short", "x" * 200)),
+    ]
 
 
 def _build(m):
     out = m.folder()
-    return [m.board(), m.core(), *m.sizes(), *m.maybe(0.3, "--freq", lambda: m.number(12, 24, 30.5, 48, 0.001, 999)), *m.maybe(0.3, "--seed", lambda: m.number(1, 2, 99)),
-            *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")), *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
-            *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")), *m.maybe(0.1, "--check"), *m.maybe(0.9, "-o", lambda: out)], [out, "out"]
+    return [
+        m.board(),
+        m.core(),
+        *m.sizes(),
+        *m.maybe(0.3, "--freq", lambda: m.number(12, 24, 30.5, 48, 0.001, 999)),
+        *m.maybe(0.3, "--seed", lambda: m.number(1, 2, 99)),
+        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")),
+        *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
+        *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")),
+        *m.maybe(0.1, "--check"),
+        *m.maybe(0.9, "-o", lambda: out),
+    ], [out, "out"]
 
 
 def _flash(m):
-    return [m.board(), m.of("built/top.bin", "built/top.bit", "built", "built/top.bit", "there.txt", "nodir", "loop", "fifo"), *m.maybe(0.3, "--permanent")]
+    return [
+        m.board(),
+        m.of(
+            "built/top.bin",
+            "built/top.bit",
+            "built",
+            "built/top.bit",
+            "there.txt",
+            "nodir",
+            "loop",
+            "fifo",
+        ),
+        *m.maybe(0.3, "--permanent"),
+    ]
 
 
 def _verilog(m):
-    what = m.rnd.choice(([m.board(), m.core()], ["--core", m.core(), *m.maybe(0.4, "--family", lambda: m.of("ecp5", "ice40")),
-                                                 *m.maybe(0.5, "--beat-bytes", lambda: m.of(2, 4, 8, 16)),
-                                                 *m.maybe(0.4, "--memory-size", lambda: m.of("64K", "32M", 64, 65536, "2048M", "1"))]))
-    return [*what, *m.sizes(), *m.maybe(0.6, "-o", lambda: m.out("out.v")), *m.maybe(0.2, "--bench", m.job)]
+    what = m.rnd.choice(
+        (
+            [m.board(), m.core()],
+            [
+                "--core",
+                m.core(),
+                *m.maybe(0.4, "--family", lambda: m.of("ecp5", "ice40")),
+                *m.maybe(0.5, "--beat-bytes", lambda: m.of(2, 4, 8, 16)),
+                *m.maybe(0.4, "--memory-size", lambda: m.of("64K", "32M", 64, 65536, "2048M", "1")),
+            ],
+        )
+    )
+    return [
+        *what,
+        *m.sizes(),
+        *m.maybe(0.6, "-o", lambda: m.out("out.v")),
+        *m.maybe(0.2, "--bench", m.job),
+    ]
 
 
 def _csr(m):
-    return [m.board(), m.core(), *m.sizes(), "-o", m.out(*(f"out{m.rnd.choice(('.csv', '.json', '.svd', '.h', '.py', '.txt'))}",))]
+    return [
+        m.board(),
+        m.core(),
+        *m.sizes(),
+        "-o",
+        m.out(*(f"out{m.rnd.choice(('.csv', '.json', '.svd', '.h', '.py', '.txt'))}",)),
+    ]
 
 
 def _matrix(m):
     out = m.rnd.choice((m.folder(), "built"))
     few = ["--board", m.board(), "--isa", m.core(), *m.maybe(0.5, "--preset", m.preset)]
-    return [*few, *m.maybe(0.4, "--list"), *m.maybe(0.4, "--seeds", lambda: m.number(1, 2)), *m.maybe(0.3, "--workers", lambda: m.of(1, 2, 0, -1)),
-            *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")), *m.maybe(0.3, "--limit", lambda: m.number(1, 0.5)), *m.maybe(0.2, "--again"),
-            *m.maybe(0.05, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nonsense")), *m.maybe(0.9, "-o", lambda: out)], [out, "out"]
+    return [
+        *few,
+        *m.maybe(0.4, "--list"),
+        *m.maybe(0.4, "--seeds", lambda: m.number(1, 2)),
+        *m.maybe(0.3, "--workers", lambda: m.of(1, 2, 0, -1)),
+        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")),
+        *m.maybe(0.3, "--limit", lambda: m.number(1, 0.5)),
+        *m.maybe(0.2, "--again"),
+        *m.maybe(0.05, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nonsense")),
+        *m.maybe(0.9, "-o", lambda: out),
+    ], [out, "out"]
 
 
 def _measure(m):
     """Lists, and names that there are not: a measure itself takes minutes."""
-    few = [*m.maybe(0.3, "--preset", m.preset), *m.maybe(0.2, "--memory", lambda: m.of("sdram", "block")), *m.maybe(0.2, "--set", lambda: m.of("a=1", "=", "x"))]
+    few = [
+        *m.maybe(0.3, "--preset", m.preset),
+        *m.maybe(0.2, "--memory", lambda: m.of("sdram", "block")),
+        *m.maybe(0.2, "--set", lambda: m.of("a=1", "=", "x")),
+    ]
     return m.rnd.choice((["--list"], [m.of("nonsense", "opu/nothing", "", "/"), *few]))
 
 
 def _new(m):
     out = m.folder()
-    return [m.of("core", "board"), m.of("mine", "my_own", "opu", "icebreaker", "Json", "json", "", "a" * 40, "../up"), "-o", out], [out]
+    return [
+        m.of("core", "board"),
+        m.of("mine", "my_own", "opu", "icebreaker", "Json", "json", "", "a" * 40, "../up"),
+        "-o",
+        out,
+    ], [out]
 
 
 def _doctor(m):
     return m.maybe(0.7, "--udev")
 
 
-_WEIGHTS = {"compile": 4, "infer": 3, "compare": 2, "run": 30, "asm": 25, "disasm": 15, "verify": 8, "build": 6, "verilog": 5, "csr": 4, "matrix": 4, "serve": 4, "flash": 3, "check": 2, "demo": 2, "report": 2, "studio": 2, "selftest": 2, "boards": 1, "cores": 1,
-            "doctor": 1, "measure": 1, "new": 2}
+_WEIGHTS = {
+    "compile": 4,
+    "infer": 3,
+    "compare": 2,
+    "run": 30,
+    "asm": 25,
+    "disasm": 15,
+    "verify": 8,
+    "build": 6,
+    "verilog": 5,
+    "csr": 4,
+    "matrix": 4,
+    "serve": 4,
+    "flash": 3,
+    "check": 2,
+    "demo": 2,
+    "report": 2,
+    "studio": 2,
+    "selftest": 2,
+    "boards": 1,
+    "cores": 1,
+    "doctor": 1,
+    "measure": 1,
+    "new": 2,
+}
 
 
 def command(rnd):
@@ -260,10 +529,18 @@ def command(rnd):
         at, other = rnd.randrange(len(args)), rnd.randrange(len(args))
         how = rnd.choice(("more", "less", "exchanged"))
         if how == "more":
-            args.insert(at, rnd.choice((*NONSENSE, "--json", "--help", "--list", "-o", "--on", "-P")))
+            args.insert(
+                at, rnd.choice((*NONSENSE, "--json", "--help", "--list", "-o", "--on", "-P"))
+            )
         elif how == "less":
             args.pop(at)
         else:
             args[at], args[other] = args[other], args[at]
     args += ["--json"] if rnd.random() < 0.3 else []
-    return Case(args, m.isa, rnd.choice((0, 0, 0, 1, 1, 2, 3)), rnd.choice(("ok", "ok", "fails", "room", "nothing")), places)
+    return Case(
+        args,
+        m.isa,
+        rnd.choice((0, 0, 0, 1, 1, 2, 3)),
+        rnd.choice(("ok", "ok", "fails", "room", "nothing")),
+        places,
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files of every kind that commands read, whole and broken, for the fuzzer of the command line."""
+
 import gzip
 import json
 import os
@@ -11,26 +12,104 @@ from pathlib import Path
 import numpy as np
 
 FIRMWARE = Path(__file__).resolve().parents[2] / "firmware"
-#: ISA -> (folder of a small job, the job, its program, forms of a program that the corpus has besides).
-JOBS = {"opentpu": ("opentpu/programs", "small.toml", "small.a", (".bin", ".out", ".s")),
-        "opu": ("opu/small", "small.toml", "small.s", (".bin",)), "cherry": ("cherry/small", "relu_matmul.toml", "relu_matmul.s", (".bin",)),
-        "imagine": ("imagine/small", "small.toml", "small.s", (".bin", ".mem", ".c", ".h", ".hex")),
-        "pim": ("pim/small", "two.toml", "two.s", (".bin", ".json", ".json.gz", "/"))}
+#: ISA -> (folder of a small job, the job, its program, forms of a program that the corpus has
+#: besides).
+JOBS = {
+    "opentpu": ("opentpu/programs", "small.toml", "small.a", (".bin", ".out", ".s")),
+    "opu": ("opu/small", "small.toml", "small.s", (".bin",)),
+    "cherry": ("cherry/small", "relu_matmul.toml", "relu_matmul.s", (".bin",)),
+    "imagine": ("imagine/small", "small.toml", "small.s", (".bin", ".mem", ".c", ".h", ".hex")),
+    "pim": ("pim/small", "two.toml", "two.s", (".bin", ".json", ".json.gz", "/")),
+}
 #: Words that no one means, and values at the ends of ranges.
-NONSENSE = ("", " ", "-1", "0", "1", "2", "3", "7", "65536", "4294967295", "4294967296", "1e999", "nan", "inf", "-0.0", "9" * 40, "0x", "0xffffffff", "é中🂡",
-            "\0", "a\0b", "..", "/", "//", "~", "*", "\n", "--", "-", "%s%n", "{}", "\udcff", "model:", "true", "none", "x" * 5000, "'", '"', "&", "=", "?",
-            "[", "]", "{", "}", "#", ";", ",", "\\", "$(", "\t", "\r", "\ufeff", "٣", "½", "1_0", "+1", "0b1", "1.5", "@", "!")
+NONSENSE = (
+    "",
+    " ",
+    "-1",
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "65536",
+    "4294967295",
+    "4294967296",
+    "1e999",
+    "nan",
+    "inf",
+    "-0.0",
+    "9" * 40,
+    "0x",
+    "0xffffffff",
+    "é中🂡",
+    "\0",
+    "a\0b",
+    "..",
+    "/",
+    "//",
+    "~",
+    "*",
+    "\n",
+    "--",
+    "-",
+    "%s%n",
+    "{}",
+    "\udcff",
+    "model:",
+    "true",
+    "none",
+    "x" * 5000,
+    "'",
+    '"',
+    "&",
+    "=",
+    "?",
+    "[",
+    "]",
+    "{",
+    "}",
+    "#",
+    ";",
+    ",",
+    "\\",
+    "$(",
+    "\t",
+    "\r",
+    "\ufeff",
+    "٣",
+    "½",
+    "1_0",
+    "+1",
+    "0b1",
+    "1.5",
+    "@",
+    "!",
+)
 _CYCLES = 2_000
 
 
 def make_corpus(folder, quintet):
-    """Fills ``folder`` with a folder for each ISA: its small job and the program in every form. ``quintet`` runs a command."""
+    """Fills ``folder`` with a folder for each ISA: its small job and the program in every form.
+    ``quintet`` runs a command."""
     for isa, (where, job, program, forms) in JOBS.items():
         target = folder / isa
         target.mkdir(parents=True)
         for path in sorted((FIRMWARE / where).iterdir()):
-            if path.suffix in (".toml", ".a", ".s", ".npy", ".bin") and path.stem.removeprefix("small").lstrip("_") in ("", "x", "w", "a", "b", "ifm", "ker", "bias",
-                                                                                                                   "fill", "two", "relu_matmul"):
+            if path.suffix in (".toml", ".a", ".s", ".npy", ".bin") and path.stem.removeprefix(
+                "small"
+            ).lstrip("_") in (
+                "",
+                "x",
+                "w",
+                "a",
+                "b",
+                "ifm",
+                "ker",
+                "bias",
+                "fill",
+                "two",
+                "relu_matmul",
+            ):
                 shutil.copy(path, target / path.name)
         text = (target / job).read_text()
         # A broken program may run for ever: that is no defect, and is stopped.
@@ -44,24 +123,52 @@ def make_corpus(folder, quintet):
             out = "folder/" if form == "/" else f"program{form}"
             if form == ".s" and isa == "opentpu":
                 shutil.copy(target / program, target / "program.s")
-            elif (code := quintet("asm", isa, target / program, "-o", f"{target}/{out}")):
+            elif code := quintet("asm", isa, target / program, "-o", f"{target}/{out}"):
                 raise AssertionError(f"asm {isa} to {form}: exit {code}")
-    (folder / "imagine" / "params.yaml").write_text("regCnt: 14\nresvRegCnt: 2\nmaxLevel: 0\nfracWidth: 4\nmvBlockDim: [4, 2]\npimDepth: 256\n")
+    (folder / "imagine" / "params.yaml").write_text(
+        "regCnt: 14\nresvRegCnt: 2\nmaxLevel: 0\nfracWidth: 4\nmvBlockDim: [4, 2]\npimDepth: 256\n"
+    )
     (folder / "imagine" / "yaml.s").write_text('.setupParams "params.yaml"\nvv_serialEn\nmv_SYNC\n')
     archive = folder / "opentpu" / "arrays.npz"
-    np.savez(archive, x=np.load(folder / "opentpu" / "small_x.npy"), w=np.load(folder / "opentpu" / "small_w.npy"))
+    np.savez(
+        archive,
+        x=np.load(folder / "opentpu" / "small_x.npy"),
+        w=np.load(folder / "opentpu" / "small_w.npy"),
+    )
     text = (folder / "opentpu" / "job.toml").read_text()
-    (folder / "opentpu" / "npz.toml").write_text(text.replace("small_x.npy", "arrays.npz:x").replace("small_w.npy", "arrays.npz:w"))
+    (folder / "opentpu" / "npz.toml").write_text(
+        text.replace("small_x.npy", "arrays.npz:x").replace("small_w.npy", "arrays.npz:w")
+    )
     built = folder / "built"
     built.mkdir()
     (built / "top.bin").write_bytes(bytes(range(256)))
     (built / "top.bit").write_bytes(bytes(range(256)))
-    (built / "report.json").write_text(json.dumps({"board": "icebreaker", "isa": "opentpu", "preset": "up5k-4x4", "bitstream": "top.bin"}))
-    (built / "matrix.json").write_text(json.dumps({"cells": {"icebreaker/opentpu/up5k-4x4/1": {
-        "board": "icebreaker", "isa": "opentpu", "preset": "up5k-4x4", "seed": 1, "state": "built", "luts": 10, "digest": "0"}}}))
+    (built / "report.json").write_text(
+        json.dumps(
+            {"board": "icebreaker", "isa": "opentpu", "preset": "up5k-4x4", "bitstream": "top.bin"}
+        )
+    )
+    (built / "matrix.json").write_text(
+        json.dumps(
+            {
+                "cells": {
+                    "icebreaker/opentpu/up5k-4x4/1": {
+                        "board": "icebreaker",
+                        "isa": "opentpu",
+                        "preset": "up5k-4x4",
+                        "seed": 1,
+                        "state": "built",
+                        "luts": 10,
+                        "digest": "0",
+                    }
+                }
+            }
+        )
+    )
 
 
 # Mutations
+
 
 def mutate(rnd, path):
     """Breaks the file at ``path`` in one of many ways, or puts something else in its place."""
@@ -100,7 +207,7 @@ def _other(rnd, path):
         path.symlink_to(rnd.choice(("/dev/zero", "/dev/null", "/dev/full", "/dev/tty")))
     elif kind == "large":
         with open(path, "wb") as file:
-            file.truncate(3 << 30)      # a hole: it takes no room
+            file.truncate(3 << 30)  # a hole: it takes no room
 
 
 def _broken(rnd, data, suffix):
@@ -118,12 +225,12 @@ def _flip(rnd, data):
 
 
 def _cut(rnd, data):
-    return data[:rnd.randrange(len(data) + 1)]
+    return data[: rnd.randrange(len(data) + 1)]
 
 
 def _drop(rnd, data):
     at = rnd.randrange(len(data) + 1)
-    return data[:at] + data[at + rnd.choice((1, 2, 4, 14, 100)):]
+    return data[:at] + data[at + rnd.choice((1, 2, 4, 14, 100)) :]
 
 
 def _insert(rnd, data):
@@ -134,7 +241,13 @@ def _insert(rnd, data):
 def _word(rnd, data):
     """A word of a binary with a value at the end of a range."""
     at = rnd.randrange(0, len(data) + 1, 4)
-    return data[:at] + rnd.choice((0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0xFFFF, 0x10000)).to_bytes(4, "little") + data[at + 4:]
+    return (
+        data[:at]
+        + rnd.choice((0, 1, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF, 0xFFFF, 0x10000)).to_bytes(
+            4, "little"
+        )
+        + data[at + 4 :]
+    )
 
 
 def _noise(rnd, data):
@@ -146,13 +259,18 @@ def _twice(rnd, data):
 
 
 def _tokens(rnd, data, change):
-    """``data`` with one of its words, numbers and signs changed; the limit of a job's cycles stays."""
+    """``data`` with one of its words, numbers and signs changed; the limit of a job's cycles
+    stays."""
     text = data.decode("utf-8", "surrogateescape")
     places = list(re.finditer(r"\w+|[^\w\s]", text))
     if places:
         place = rnd.choice(places)
-        if "cycles" not in text[text.rfind("\n", 0, place.start()) + 1:place.end()]:
-            text = text[:place.start()] + change(place[0], rnd.choice(places)[0]) + text[place.end():]
+        if "cycles" not in text[text.rfind("\n", 0, place.start()) + 1 : place.end()]:
+            text = (
+                text[: place.start()]
+                + change(place[0], rnd.choice(places)[0])
+                + text[place.end() :]
+            )
     return text.encode("utf-8", "surrogateescape")
 
 
@@ -165,7 +283,30 @@ def _exchange(rnd, data):
 
 
 def _number(rnd, data):
-    return _tokens(rnd, data, lambda old, other: str(rnd.choice((-1, 0, 1, 2, 5, 255, 256, 1 << 14, 1 << 16, 1 << 18, 1 << 31, 1 << 32, 1 << 63, 1 << 64))))
+    return _tokens(
+        rnd,
+        data,
+        lambda old, other: str(
+            rnd.choice(
+                (
+                    -1,
+                    0,
+                    1,
+                    2,
+                    5,
+                    255,
+                    256,
+                    1 << 14,
+                    1 << 16,
+                    1 << 18,
+                    1 << 31,
+                    1 << 32,
+                    1 << 63,
+                    1 << 64,
+                )
+            )
+        ),
+    )
 
 
 def _lines(rnd, data):
@@ -180,7 +321,15 @@ def _lines(rnd, data):
 
 
 def _ends(rnd, data):
-    return rnd.choice((data.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + data, data.decode("latin-1").encode("utf-16"), data.rstrip(b"\n"), data + b"\0"))
+    return rnd.choice(
+        (
+            data.replace(b"\n", b"\r\n"),
+            b"\xef\xbb\xbf" + data,
+            data.decode("latin-1").encode("utf-16"),
+            data.rstrip(b"\n"),
+            data + b"\0",
+        )
+    )
 
 
 def _deep(rnd, data):
@@ -191,7 +340,22 @@ def _deep(rnd, data):
 
 
 _OF_BYTES = (_flip, _cut, _drop, _insert, _word, _noise, _twice)
-_OF_TEXT = (_nonsense, _nonsense, _exchange, _exchange, _number, _number, _number, _lines, _lines, _ends, _deep, _flip, _cut, _drop)
+_OF_TEXT = (
+    _nonsense,
+    _nonsense,
+    _exchange,
+    _exchange,
+    _number,
+    _number,
+    _number,
+    _lines,
+    _lines,
+    _ends,
+    _deep,
+    _flip,
+    _cut,
+    _drop,
+)
 
 
 def random_of(seed, *words):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs cases of the fuzzer of the command line in this process: ``python tests/tools/fuzz_worker.py SEED`` repeats one and shows it.
+"""Runs cases of the fuzzer of the command line in this process: ``python tests/tools/fuzz_worker.py
+SEED`` repeats one and shows it.
 
-``python fuzz_worker.py FIRST LAST`` runs the cases from FIRST to LAST - 1; for each a line ``start SEED``, then one JSON object with ``seed``,
-``args`` and ``troubles``. Tools that a command would call are scripts on the PATH; cores and boards are elaborated in one case of many alone.
+``python fuzz_worker.py FIRST LAST`` runs the cases from FIRST to LAST - 1; for each a line ``start
+SEED``, then one JSON object with ``seed``, ``args`` and ``troubles``. Tools that a command would
+call are scripts on the PATH; cores and boards are elaborated in one case of many alone.
 """
+
 import contextlib
 import io
 import json
@@ -54,7 +57,15 @@ case "$FUZZ_TOOLS" in
 esac
 exit 3
 """
-_PROGRAMMERS = ("openFPGALoader", "iceprog", "fujprog", "dfu-util", "ecpprog", "icesprog", "tinyprog")
+_PROGRAMMERS = (
+    "openFPGALoader",
+    "iceprog",
+    "fujprog",
+    "dfu-util",
+    "ecpprog",
+    "icesprog",
+    "tinyprog",
+)
 #: Bytes of files that are neither read nor broken here.
 _LARGE = 1 << 24
 #: One of so many commands that elaborate does so whole.
@@ -67,7 +78,16 @@ def fake_tools(folder):
     runtime.mkdir(parents=True)
     (runtime / "cxxrtl.h").touch()
     (folder / "bin").mkdir()
-    for name in ("yosys", "nextpnr-ecp5", "nextpnr-ice40", "ecppack", "icepack", "g++", "child", *_PROGRAMMERS):
+    for name in (
+        "yosys",
+        "nextpnr-ecp5",
+        "nextpnr-ice40",
+        "ecppack",
+        "icepack",
+        "g++",
+        "child",
+        *_PROGRAMMERS,
+    ):
         path = folder / "bin" / name
         path.write_text(_CHILD if name == "child" else _TOOL)
         path.chmod(0o755)
@@ -75,6 +95,7 @@ def fake_tools(folder):
 
 
 # Ports on which nobody answers as a board does
+
 
 class _Peer(socketserver.ThreadingTCPServer):
     daemon_threads = True
@@ -115,20 +136,27 @@ def _ports():
 
 # Cases
 
+
 class Worker:
     """Runs cases below ``folder``."""
+
     def __init__(self, folder):
         self.folder = Path(folder)
         self.home = self.folder / "home"
         self.home.mkdir()
         bin_folder = fake_tools(self.folder / "tools")
         self.child = bin_folder / "child"
-        os.environ |= {"PATH": f"{bin_folder}{os.pathsep}/usr/bin{os.pathsep}/bin", "QUINTET_CACHE": str(self.folder / "cache"), "QUINTET_DEBUG": "1",
-                       "HOME": str(self.home)}
+        os.environ |= {
+            "PATH": f"{bin_folder}{os.pathsep}/usr/bin{os.pathsep}/bin",
+            "QUINTET_CACHE": str(self.folder / "cache"),
+            "QUINTET_DEBUG": "1",
+            "HOME": str(self.home),
+        }
         for name in ("YOSYS", "CXX", "NEXTPNR_ECP5", "NEXTPNR_ICE40", "ECPPACK", "ICEPACK"):
             os.environ.pop(name, None)
         from quintet.tools.cli import main
         from tests.tools import fuzz_commands, fuzz_files
+
         self.main, self.files, self.commands = main, fuzz_files, fuzz_commands
         os.environ["FUZZ_TOOLS"] = "ok"
         self.corpus = self.folder / "corpus"
@@ -139,13 +167,20 @@ class Worker:
         """Exit code (``None``: it raised), standard output and error of a command."""
         out = io.TextIOWrapper(io.BytesIO(), "utf-8", newline="")
         err = io.TextIOWrapper(io.BytesIO(), "utf-8", errors="backslashreplace", newline="")
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), warnings.catch_warnings():
+        with (
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(err),
+            warnings.catch_warnings(),
+        ):
             try:
                 code = self.main(args)
             except BaseException:
                 code = None
                 traceback.print_exc()
-        return code, *(stream.detach().getvalue().decode() if not stream.flush() else "" for stream in (out, err))
+        return code, *(
+            stream.detach().getvalue().decode() if not stream.flush() else ""
+            for stream in (out, err)
+        )
 
     def prepare(self, seed):
         """The case of ``seed`` and the folder in which it runs, filled."""
@@ -160,29 +195,52 @@ class Worker:
         (place / "loop").symlink_to("loop")
         for suffix in (".bin", ".s", ".v", ".csv"):
             (place / f"link{suffix}").symlink_to("there.txt")
-        case.args = [word.replace(f"{{{kind}}}", str(port)) for word in case.args for kind, port in [self._port_of(word)]]
+        case.args = [
+            word.replace(f"{{{kind}}}", str(port))
+            for word in case.args
+            for kind, port in [self._port_of(word)]
+        ]
         rnd = self.files.random_of(seed, "files")
         for _ in range(case.changes):
             # What the command names first of all.
-            named = [place / name for name in sorted(set(case.args) & set(os.listdir(place)) - {"fifo", "readonly"})]
-            others = [p for p in sorted(place.iterdir()) if p.suffix in (".npy", ".npz", ".s", ".a", ".bin", ".yaml") and not p.is_symlink()]
-            jobs = "".join(p.read_text(errors="replace") for p in named if p.suffix == ".toml" and p.is_file() and p.stat().st_size < _LARGE)
+            named = [
+                place / name
+                for name in sorted(set(case.args) & set(os.listdir(place)) - {"fifo", "readonly"})
+            ]
+            others = [
+                p
+                for p in sorted(place.iterdir())
+                if p.suffix in (".npy", ".npz", ".s", ".a", ".bin", ".yaml") and not p.is_symlink()
+            ]
+            jobs = "".join(
+                p.read_text(errors="replace")
+                for p in named
+                if p.suffix == ".toml" and p.is_file() and p.stat().st_size < _LARGE
+            )
             others = [p for p in others if p.name in jobs] or others
-            chosen = rnd.choice(named if named and rnd.random() < (0.3 if jobs else 0.8) else others)
+            chosen = rnd.choice(
+                named if named and rnd.random() < (0.3 if jobs else 0.8) else others
+            )
             if chosen.is_dir() or chosen.is_file() and chosen.stat().st_size < _LARGE:
                 self.files.mutate(rnd, chosen)
         return case, place
 
     def _port_of(self, word):
-        return next(((kind, port) for kind, port in self.ports.items() if f"{{{kind}}}" in word), ("", 0))
+        return next(
+            ((kind, port) for kind, port in self.ports.items() if f"{{{kind}}}" in word), ("", 0)
+        )
 
     def run(self, seed):
-        """What is wrong with the way in which the command of ``seed`` ends; its result: ``args``, ``code``, ``out``, ``err``, ``troubles``."""
+        """What is wrong with the way in which the command of ``seed`` ends; its result: ``args``,
+        ``code``, ``out``, ``err``, ``troubles``."""
         case, place = self.prepare(seed)
         before = _contents(place)
         os.environ["FUZZ_TOOLS"] = case.tools
         whole = self.files.random_of(seed, "whole").randrange(WHOLE) == 0
-        executable, sys.executable = sys.executable, str(self.child) if "matrix" in case.args[:1] else sys.executable
+        executable, sys.executable = (
+            sys.executable,
+            str(self.child) if "matrix" in case.args[:1] else sys.executable,
+        )
         os.chdir(place)
         try:
             with contextlib.nullcontext() if whole else _without_elaboration():
@@ -195,7 +253,16 @@ class Worker:
             troubles.append(f"wrote into the home folder: {sorted(map(str, self.home.rglob('*')))}")
         (place / "readonly").chmod(0o755)
         shutil.rmtree(place)
-        return {"seed": seed, "args": case.args, "isa": case.isa, "tools": case.tools, "code": code, "out": out, "err": err, "troubles": troubles}
+        return {
+            "seed": seed,
+            "args": case.args,
+            "isa": case.isa,
+            "tools": case.tools,
+            "code": code,
+            "out": out,
+            "err": err,
+            "troubles": troubles,
+        }
 
 
 @contextlib.contextmanager
@@ -209,6 +276,7 @@ def _without_elaboration():
     from quintet.boards.virtual.top import VirtualTop
     from quintet.gateware.shell.core import CoreShell
     from quintet.gateware.soc import SoC
+
     with contextlib.ExitStack() as stack:
         for kind in (BoardTop, VirtualTop, CoreShell, SoC):
             stack.enter_context(patch.object(kind, "elaborate", lambda self, platform: Module()))
@@ -222,7 +290,13 @@ def _contents(folder):
         about = path.lstat()
         # Of a large hole only that it is there.
         regular = stat.S_ISREG(about.st_mode) and about.st_size < _LARGE
-        found[str(path.relative_to(folder))] = path.read_bytes() if regular else os.readlink(path) if path.is_symlink() else stat.S_IFMT(about.st_mode)
+        found[str(path.relative_to(folder))] = (
+            path.read_bytes()
+            if regular
+            else os.readlink(path)
+            if path.is_symlink()
+            else stat.S_IFMT(about.st_mode)
+        )
     return found
 
 
@@ -236,7 +310,11 @@ def _troubles(case, code, out, err, before, after):
         yield f"exit code {code}"
     if "Traceback" in err or "internal error" in err:
         yield "a traceback"
-    if code in (2, 3, 4) and command != "doctor" and not err.rstrip("\n").rpartition("\n")[2].startswith("quintet: "):
+    if (
+        code in (2, 3, 4)
+        and command != "doctor"
+        and not err.rstrip("\n").rpartition("\n")[2].startswith("quintet: ")
+    ):
         yield "no line that says what is wrong"
     if "--json" in case.args and not {"--help", "-h"} & set(case.args):
         try:
@@ -251,36 +329,54 @@ def _troubles(case, code, out, err, before, after):
     if code in (2, 3, 4, 5) and command not in ("build", "matrix") and changed:
         yield f"failed and changed {sorted(changed)}"
     if code in (2, 3, 4, 5) and any(not _below(name, case.places) for name in changed):
-        yield f"failed and changed {sorted(name for name in changed if not _below(name, case.places))}"
+        yield (
+            f"failed and changed "
+            f"{sorted(name for name in changed if not _below(name, case.places))}"
+        )
 
 
 def _commands():
     from quintet.tools.cli import COMMANDS
+
     return COMMANDS
 
 
 def _below(name, places):
-    return any(name == place.rstrip("/") or name.startswith(place.rstrip("/") + "/") or place.startswith(name + "/") for place in places if place)
+    return any(
+        name == place.rstrip("/")
+        or name.startswith(place.rstrip("/") + "/")
+        or place.startswith(name + "/")
+        for place in places
+        if place
+    )
 
 
 def main(words):
     # A reader that takes all memory there is must fail here.
     resource.setrlimit(resource.RLIMIT_AS, (4 << 30, resource.getrlimit(resource.RLIMIT_AS)[1]))
-    warnings.filterwarnings("ignore", message=".* created but never used")      # of designs that are not elaborated here
+    warnings.filterwarnings(
+        "ignore", message=".* created but never used"
+    )  # of designs that are not elaborated here
     with tempfile.TemporaryDirectory(prefix="quintet-fuzz-") as folder:
         answer = os.fdopen(os.dup(1), "w", buffering=1)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
         worker = Worker(folder)
         if len(words) == 1:
             result = worker.run(int(words[0]))
-            print(f"quintet {' '.join(map(repr, result['args']))}\nFUZZ_TOOLS={result['tools']}, files of {result['isa']}\n{result['out'][:3000]}\n{result['err'][-6000:]}\n"
-                  f"exit code {result['code']}; {'; '.join(result['troubles']) or 'nothing wrong'}")
+            print(
+                f"quintet {' '.join(map(repr, result['args']))}\nFUZZ_TOOLS={result['tools']}, "
+                f"files of {result['isa']}\n{result['out'][:3000]}\n{result['err'][-6000:]}\n"
+                f"exit code {result['code']}; {'; '.join(result['troubles']) or 'nothing wrong'}"
+            )
             return
         for seed in range(int(words[0]), int(words[1])):
             print(f"start {seed}", file=answer)
             result = worker.run(seed)
-            print(json.dumps({**result, "out": result["out"][:500], "err": result["err"][-3000:]}), file=answer)
-    os._exit(0)     # peers' threads may still wait
+            print(
+                json.dumps({**result, "out": result["out"][:500], "err": result["err"][-3000:]}),
+                file=answer,
+            )
+    os._exit(0)  # peers' threads may still wait
 
 
 if __name__ == "__main__":

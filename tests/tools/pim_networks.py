@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Networks for PIM at random, and the run of a compiled one on the golden model."""
+
 import numpy as np
 
 from quintet.gateware.cores.pim.model.model import Model
@@ -17,16 +18,27 @@ from quintet.tools.kernels.pim import (
     run_network,
 )
 
-_BUILDS = (("85f", {}), ("85f", {"arrays": 64, "lmem_bytes": 65536}), ("25f", {}), ("up5k", {}), ("hx8k", {}), ("sim", {}),
-           ("85f", {"xb_rows": 16, "xb_cols": 16, "lanes": 16, "arrays": 64, "bias_words": 96}),
-           ("sim", {"cores": 3, "xb_rows": 16, "xb_cols": 32, "arrays": 40, "groups": 24, "bias_words": 200}),
-           ("85f", {"xb_rows": 256, "xb_cols": 256, "arrays": 4, "max_biw": 16, "groups": 5}))
+_BUILDS = (
+    ("85f", {}),
+    ("85f", {"arrays": 64, "lmem_bytes": 65536}),
+    ("25f", {}),
+    ("up5k", {}),
+    ("hx8k", {}),
+    ("sim", {}),
+    ("85f", {"xb_rows": 16, "xb_cols": 16, "lanes": 16, "arrays": 64, "bias_words": 96}),
+    (
+        "sim",
+        {"cores": 3, "xb_rows": 16, "xb_cols": 32, "arrays": 40, "groups": 24, "bias_words": 200},
+    ),
+    ("85f", {"xb_rows": 256, "xb_cols": 256, "arrays": 4, "max_biw": 16, "groups": 5}),
+)
 #: Whole builds: arrays of several sizes, few and many, narrow results, no biases.
 BUILDS = tuple(SPACE.resolve(preset, more) for preset, more in _BUILDS)
 
 
 class Seeded:
     """Choices from a seed."""
+
     def __init__(self, seed):
         self._rng = np.random.default_rng(seed)
 
@@ -39,6 +51,7 @@ class Seeded:
 
 class Drawn(Seeded):
     """Choices that hypothesis makes; ``draw_number(low, high)``."""
+
     def __init__(self, draw_number):
         self.number = draw_number
 
@@ -74,8 +87,11 @@ def _layer(choose, number, shape, last, most_bits):
         kind = "conv"
     bits = choose.one((8, 16, 32)) if last else 8
     bits = bits if bits <= most_bits or choose.number(0, 9) == 0 else 8
-    more = {"shift": choose.one((0, 1, 5, 7, 8, 9, 12, choose.number(0, 47), choose.number(28, 35))), "relu": bool(choose.number(0, 1)),
-            "bits": bits}
+    more = {
+        "shift": choose.one((0, 1, 5, 7, 8, 9, 12, choose.number(0, 47), choose.number(28, 35))),
+        "relu": bool(choose.number(0, 1)),
+        "bits": bits,
+    }
     if kind == "pool":
         return Pool(f"pool{number}")
     if kind == "dense":
@@ -84,20 +100,36 @@ def _layer(choose, number, shape, last, most_bits):
         return Dense(f"dense{number}", weights, _bias(choose, outputs), **more)
     outputs = choose.one((1, 2, 4, 6, choose.number(1, 20)))
     padding = choose.one((0, 0, 1, 1, 2, tuple(choose.number(0, 2) for _ in range(4))))
-    stride, dilation = (choose.one((1, 1, 1, 2, (choose.number(1, 3), choose.number(1, 3)))) for _ in range(2))
+    stride, dilation = (
+        choose.one((1, 1, 1, 2, (choose.number(1, 3), choose.number(1, 3)))) for _ in range(2)
+    )
     kernel = []
     for n in range(2):
-        have = shape[n] + (padding[n] + padding[n + 2] if isinstance(padding, tuple) else 2 * padding)
+        have = shape[n] + (
+            padding[n] + padding[n + 2] if isinstance(padding, tuple) else 2 * padding
+        )
         apart = dilation[n] if isinstance(dilation, tuple) else dilation
         kernel.append(choose.number(1, min(4, (have - 1) // apart + 1)))
     weights = _array(choose, (*kernel, shape[2], outputs), -128, 127, np.int8)
-    return Conv(f"conv{number}", weights, _bias(choose, outputs), padding=padding, stride=stride, dilation=dilation, **more)
+    return Conv(
+        f"conv{number}",
+        weights,
+        _bias(choose, outputs),
+        padding=padding,
+        stride=stride,
+        dilation=dilation,
+        **more,
+    )
 
 
 def _network(choose, most_bits):
     if choose.number(0, 4):
         even = choose.number(1, 2)
-        shape = (even * choose.number(1, 8 // even), even * choose.number(1, 10 // even), choose.one((1, 2, 3, 4, 5, 8)))
+        shape = (
+            even * choose.number(1, 8 // even),
+            even * choose.number(1, 10 // even),
+            choose.one((1, 2, 3, 4, 5, 8)),
+        )
         if choose.number(0, 29) == 0:
             shape = (2, 2 * choose.number(100, 1200), shape[2])
     else:
@@ -115,32 +147,48 @@ def run(compiled, values, params, at=None):
     data = compiled.data
     at = compiled.areas.program_at if at is None else at
     count = int(np.prod(compiled.out_shape)) * compiled.bits // 8
-    memory = np.random.default_rng(1).integers(0, 256, (max(at + len(data), compiled.inputs + values.size, compiled.outputs + count)
-                                                        + 127) & -64, dtype=np.uint8)
-    memory[at:at + len(data)] = np.frombuffer(data, np.uint8)
+    memory = np.random.default_rng(1).integers(
+        0,
+        256,
+        (max(at + len(data), compiled.inputs + values.size, compiled.outputs + count) + 127) & -64,
+        dtype=np.uint8,
+    )
+    memory[at : at + len(data)] = np.frombuffer(data, np.uint8)
     before = memory.copy()
-    memory[compiled.inputs:compiled.inputs + values.size] = np.asarray(values).astype(np.int8).view(np.uint8).ravel()
-    before[compiled.inputs:compiled.inputs + values.size] = memory[compiled.inputs:compiled.inputs + values.size]
+    memory[compiled.inputs : compiled.inputs + values.size] = (
+        np.asarray(values).astype(np.int8).view(np.uint8).ravel()
+    )
+    before[compiled.inputs : compiled.inputs + values.size] = memory[
+        compiled.inputs : compiled.inputs + values.size
+    ]
     model = Model(params, memory)
     outcome = model.run({"program_address": at, "program_length": len(data)})
     assert outcome.status == "done", (outcome, model.report)
-    got = memory[compiled.outputs:compiled.outputs + count].copy()
+    got = memory[compiled.outputs : compiled.outputs + count].copy()
     # Nothing else was written.
-    memory[compiled.outputs:compiled.outputs + count] = before[compiled.outputs:compiled.outputs + count]
+    memory[compiled.outputs : compiled.outputs + count] = before[
+        compiled.outputs : compiled.outputs + count
+    ]
     assert np.array_equal(memory, before)
     return got.view(f"<i{compiled.bits // 8}").reshape(compiled.out_shape), outcome
 
 
 def try_network(choose, folder=None):
-    """Chooses a network and its way onto a build, and compares a run with plain numpy; whether it was accepted.
+    """Chooses a network and its way onto a build, and compares a run with plain numpy; whether it
+    was accepted.
 
     ``folder`` : where the text of some of the programs is written and assembled again
     """
     params = choose.one(BUILDS)
     chunk = choose.one((1, 1, 1, 2, 3))
     cores = choose.one((None, choose.number(1, params["cores"])))
-    more = {"mode": choose.one(("packed", "64")), "program_at": 64 * choose.number(0, 40),
-            "gmem": choose.one((None, None, 0x40000)), "inputs": choose.one((0, choose.number(0, 500))), "cores": cores}
+    more = {
+        "mode": choose.one(("packed", "64")),
+        "program_at": 64 * choose.number(0, 40),
+        "gmem": choose.one((None, None, 0x40000)),
+        "inputs": choose.one((0, choose.number(0, 500))),
+        "cores": cores,
+    }
     try:
         network = _network(choose, params["max_biw"])
         if choose.number(0, 1) and all(isinstance(layer, Dense) for layer in network.layers):
@@ -153,7 +201,12 @@ def try_network(choose, folder=None):
         return False
     values = _array(choose, compiled.in_shape, -128, 127, np.int8)
     got, _ = run(compiled, values, params)
-    assert np.array_equal(got, run_network(network, values)), (params, network.shapes, network.layers, more)
+    assert np.array_equal(got, run_network(network, values)), (
+        params,
+        network.shapes,
+        network.layers,
+        more,
+    )
     if folder is not None:
         (folder / "g.json").write_text(compiled.groups())
         text = compiled.text(f"{folder}/g.json")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's kernels on matrices in main memory, which are worked on block by block: equal to the bit to the same operation in the scratchpad."""
+"""Cherry's kernels on matrices in main memory, which are worked on block by block: equal to the bit
+to the same operation in the scratchpad."""
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,8 @@ def module(log_mem=11):
 
 
 def product(rows, inner, cols, fmt, turn, arrays, log_mem):
-    """The product's result from main memory (``log_mem`` of a small scratchpad), or in a scratchpad that holds all (``log_mem`` 17)."""
+    """The product's result from main memory (``log_mem`` of a small scratchpad), or in a scratchpad
+    that holds all (``log_mem`` 17)."""
     m = module(log_mem)
     make = m.stored_input if log_mem < 17 else m.input
     shapes = {"a": (rows, inner), "b": (inner, cols)}
@@ -26,10 +29,14 @@ def product(rows, inner, cols, fmt, turn, arrays, log_mem):
         found = make(name, *(shape[::-1] if name in turn else shape), fmt)
         factors[name] = found.transposed if name in turn else found
     m.output("c", m.matmul(factors["a"], factors["b"]), *(("fp32",) if log_mem == 17 else ()))
-    return run(m, {name: arrays[name].T if name in turn else arrays[name] for name in shapes})["c"], m
+    return run(m, {name: arrays[name].T if name in turn else arrays[name] for name in shapes})[
+        "c"
+    ], m
 
 
-@pytest.mark.parametrize("rows, inner, cols", [(40, 48, 36), (37, 50, 22), (5, 70, 3), (16, 16, 64), (1, 1, 1)])
+@pytest.mark.parametrize(
+    "rows, inner, cols", [(40, 48, 36), (37, 50, 22), (5, 70, 3), (16, 16, 64), (1, 1, 1)]
+)
 @pytest.mark.parametrize("turn", ["", "a", "b", "ab"])
 def test_products_do_not_depend_on_the_cut(rows, inner, cols, turn):
     arrays = {"a": RNG.normal(size=(rows, inner)), "b": RNG.normal(size=(inner, cols))}
@@ -44,7 +51,10 @@ def test_products_do_not_depend_on_the_cut(rows, inner, cols, turn):
 @pytest.mark.parametrize("rows, inner, cols", [(32, 48, 64), (35, 41, 33)])
 def test_products_in_other_formats(fmt, rows, inner, cols):
     # Operands that every format holds exactly: eight bits of significand.
-    arrays = {"a": RNG.integers(-100, 100, size=(rows, inner)).astype(float), "b": RNG.integers(-100, 100, size=(inner, cols)).astype(float)}
+    arrays = {
+        "a": RNG.integers(-100, 100, size=(rows, inner)).astype(float),
+        "b": RNG.integers(-100, 100, size=(inner, cols)).astype(float),
+    }
     got, _ = product(rows, inner, cols, fmt, "", arrays, 12)
     expected, _ = product(rows, inner, cols, "fp32", "", arrays, 17)
     assert (got == to_array(from_array(expected, fmt), cols, fmt)).all()
@@ -61,16 +71,24 @@ def test_sums_are_added_to_what_is_there():
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
 @pytest.mark.parametrize("shape", [(45, 50), (1, 50), (45, 1), (1, 1)])
 def test_operations_element_by_element(fmt, shape):
-    x, y = RNG.integers(-60, 60, size=(45, 50)).astype(float), RNG.integers(-60, 60, size=shape).astype(float)
+    x, y = (
+        RNG.integers(-60, 60, size=(45, 50)).astype(float),
+        RNG.integers(-60, 60, size=shape).astype(float),
+    )
     m = module(10 if fmt != "packed" else 12)
-    m.output("z", m.binary("add", m.stored_input("x", 45, 50, fmt), m.stored_input("y", *shape, fmt)))
+    m.output(
+        "z", m.binary("add", m.stored_input("x", 45, 50, fmt), m.stored_input("y", *shape, fmt))
+    )
     assert (run(m, {"x": x, "y": y})["z"] == x + y).all()
     assert len(m._steps) > 1
 
 
 def test_matrices_of_both_kinds():
-    """In place, with a row and a constant from the scratchpad; matrices made afterwards are filled when their turn comes."""
-    x, row, late = (RNG.integers(-60, 60, size=s).astype(float) for s in ((45, 50), (1, 50), (6, 10)))
+    """In place, with a row and a constant from the scratchpad; matrices made afterwards are filled
+    when their turn comes."""
+    x, row, late = (
+        RNG.integers(-60, 60, size=s).astype(float) for s in ((45, 50), (1, 50), (6, 10))
+    )
     m = module(10)
     there, line = m.stored_input("x", 45, 50), m.input("row", 1, 50)
     m.binary("mul", m.binary("add", there, line, there), m.constant("0.5"), there)
@@ -116,5 +134,7 @@ def test_a_job(tmp_path):
     m.output("c", m.matmul(a, b, m.stored(20, 20, "bf16")))
     arrays = {"a": RNG.integers(-9, 9, size=(20, 33)), "b": RNG.integers(-9, 9, size=(33, 20))}
     job = read_job(write_job(m, arrays, tmp_path, "big"))
-    assert np.load(tmp_path / "big_a.npy").dtype == np.uint32 and np.load(tmp_path / "big_b.npy").shape == (33, 12)
+    assert np.load(tmp_path / "big_a.npy").dtype == np.uint32 and np.load(
+        tmp_path / "big_b.npy"
+    ).shape == (33, 12)
     assert job is not None

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's kernels where rows and columns are no whole tiles: what lies in the padding changes no result."""
+"""Cherry's kernels where rows and columns are no whole tiles: what lies in the padding changes no
+result."""
+
 import inspect
 
 import numpy as np
@@ -13,7 +15,20 @@ from tests.tools.cherry_operations import OPERATIONS, Bench
 
 ALL = [(label, make) for operations in OPERATIONS.values() for label, make in operations]
 #: What a module has besides kernels.
-OTHERS = {"matrix", "constant", "input", "output", "stored", "stored_input", "program", "holding", "access", "source", "end", "special"}
+OTHERS = {
+    "matrix",
+    "constant",
+    "input",
+    "output",
+    "stored",
+    "stored_input",
+    "program",
+    "holding",
+    "access",
+    "source",
+    "end",
+    "special",
+}
 
 
 def test_every_kernel_is_tried():
@@ -60,7 +75,8 @@ def test_every_operation_behind_every_other(label, make):
 
 
 def test_padding_that_is_known_is_not_filled_again():
-    """Whole tiles and padding that holds what is needed cost nothing: no line but those of matrices as they are made."""
+    """Whole tiles and padding that holds what is needed cost nothing: no line but those of matrices
+    as they are made."""
     m = module()
     x, w = m.input("x", 8, 12), m.input("w", 12, 4)
     m.reduce("max", m.softmax(m.matmul(x, w)), 0)
@@ -84,7 +100,10 @@ def test_what_operations_leave_in_the_padding():
     assert m.unary("log", x).padding == LOWEST
     assert m.binary("sub", one, x).padding == m.copy(one.broadcast(5, 6)).padding == 0x0FE00
     # The row goes on below, and below alone.
-    assert m.binary("add", x, row).padding is None and m.binary("add", m.input("tall", 8, 6), row).padding == ZERO
+    assert (
+        m.binary("add", x, row).padding is None
+        and m.binary("add", m.input("tall", 8, 6), row).padding == ZERO
+    )
     assert m.matmul(x, m.input("w", 6, 4)).padding is None
     assert m.reduce("sum", x, 0).padding == ZERO and m.reduce("max", x, 0).padding is None
 
@@ -92,8 +111,14 @@ def test_what_operations_leave_in_the_padding():
 def test_a_view_without_padding_of_its_own_is_refused():
     m = module()
     row, column, w = m.input("row", 1, 8), m.input("column", 6, 1), m.input("w", 5, 3)
-    for a, b in ((row.transposed.broadcast(8, 5), w), (w.transposed, row.broadcast(5, 8)), (row.transposed.broadcast(8, 3), w.transposed)):
-        with pytest.raises(KernelError, match="a repeated matrix of .* has no padding of its own; copy it first"):
+    for a, b in (
+        (row.transposed.broadcast(8, 5), w),
+        (w.transposed, row.broadcast(5, 8)),
+        (row.transposed.broadcast(8, 3), w.transposed),
+    ):
+        with pytest.raises(
+            KernelError, match="a repeated matrix of .* has no padding of its own; copy it first"
+        ):
             m.matmul(a, b)
     # Repeated along whole tiles alone: what lies beside it once is filled.
     powers = m.unary("exp", m.input("short", 1, 6)).broadcast(4, 6)

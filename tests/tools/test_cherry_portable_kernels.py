@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of Cherry's kernels: those that do not say how many contexts they need leave the same with every number of them."""
+"""Programs of Cherry's kernels: those that do not say how many contexts they need leave the same
+with every number of them."""
+
 import pytest
 
 from quintet.tools.kernels.cherry import KernelError
@@ -17,7 +19,9 @@ def portable(label, make, shape, stored):
         make(b, x)
     except KernelError:
         return 0
-    texts = {text for text in programs(b.m.source()) if ".needs contexts" not in text and "store" in text}
+    texts = {
+        text for text in programs(b.m.source()) if ".needs contexts" not in text and "store" in text
+    }
     for text in texts:
         assert assert_same(text, log_mem=17) == list(WIDTHS)
     return len(texts)
@@ -26,5 +30,7 @@ def portable(label, make, shape, stored):
 #: One tile; a prime number of tiles beside each other and below.
 @pytest.mark.parametrize("shape", [(3, 4), (5, 67), (75, 2)], ids=str)
 def test_portable_programs_of_every_kernel(shape):
-    compared = [portable(label, make, shape, stored) for label, make in ALL for stored in (False, True)]
+    compared = [
+        portable(label, make, shape, stored) for label, make in ALL for stored in (False, True)
+    ]
     assert sum(compared) > 20

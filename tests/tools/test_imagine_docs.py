@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The examples of IMAGine's pages run as they stand there."""
+
 import re
 import subprocess
 import sys
@@ -27,7 +28,12 @@ def test_python(page, tmp_path):
 
 def test_text(tmp_path):
     import numpy as np
+
     np.savez(tmp_path / "weights.npz", w1=np.ones((4, 20)))
-    text = next(part for part in (DOCS / "imagine-assembler.md").read_text().split("```") if part.startswith("\n.setupParams"))
+    text = next(
+        part
+        for part in (DOCS / "imagine-assembler.md").read_text().split("```")
+        if part.startswith("\n.setupParams")
+    )
     (tmp_path / "x.s").write_text(text)
     assert len(assemble(SOFTWARE, tmp_path / "x.s").data) > 100

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever IMAGine's kernel library accepts, the program gives bit for bit what the layer's reference says; all else is refused."""
+"""Whatever IMAGine's kernel library accepts, the program gives bit for bit what the layer's
+reference says; all else is refused."""
+
 import random
 
 import numpy as np
@@ -22,12 +24,17 @@ def target_of(params):
 
 
 def check_layers(chance):
-    """Layers one after the other in a session, in any order, single vectors and batches; resident or streamed."""
+    """Layers one after the other in a session, in any order, single vectors and batches; resident
+    or streamed."""
     params = params_of(chance)
     width = params["reg_width"] if chance.random() < 0.9 else chance.choice((4, 8, 16))
     fraction = chance.randint(0, width)
-    layers = [layer_of(chance, width, chance.choice(("a", "b")), chance.choice((fraction, fraction, None)))
-              for _ in range(chance.randint(1, 3))]
+    layers = [
+        layer_of(
+            chance, width, chance.choice(("a", "b")), chance.choice((fraction, fraction, None))
+        )
+        for _ in range(chance.randint(1, 3))
+    ]
     with target_of(params) as target:
         session = Session(target, layers)
         for _ in range(4):
@@ -62,14 +69,18 @@ def check_overlap_and_job(chance, folder):
             names, results = ["mine_y.npy"], made.results
         else:
             kept = Resident([layer], params, overlap=chance.random() < 0.5)
-            path = write_job(folder, "mine", [kept.loader(), *(kept.kernel(0, vectors) for vectors in batch)])
+            path = write_job(
+                folder, "mine", [kept.loader(), *(kept.kernel(0, vectors) for vectors in batch)]
+            )
             names = [f"mine_{k + 1}_y.npy" for k in range(len(batch))]
-            results = lambda values: [kept.results(0, values)]                              # noqa: E731
+            results = lambda values: [kept.results(0, values)]  # noqa: E731
     except KernelError:
         return "refused"
     with target_of(params) as target:
         tensors = run_job(Job.load(path), target).tensors
-    assert [row for name in names for row in np.asarray(results(tensors[name][..., 0])).tolist()] == expected
+    assert [
+        row for name in names for row in np.asarray(results(tensors[name][..., 0])).tolist()
+    ] == expected
     return "job"
 
 
@@ -85,7 +96,10 @@ def check_cell(chance):
                 x = vectors_of(chance, cell.layer)[0]
                 state = cell.step(lambda x, h: session.run(0, x, h), x, state)
                 expected = cell.step(cell.layer.reference, x, expected)
-                assert state[0].tolist() == expected[0].tolist() and state[1].tolist() == expected[1].tolist()
+                assert (
+                    state[0].tolist() == expected[0].tolist()
+                    and state[1].tolist() == expected[1].tolist()
+                )
         except KernelError:
             return "refused"
     return "cell"
@@ -109,7 +123,10 @@ def test_jobs_give_the_reference(tmp_path_factory, chance):
     check_overlap_and_job(chance, tmp_path_factory.mktemp("job"))
 
 
-@pytest.mark.parametrize("check, wanted", [(check_layers, {"resident", "streamed", "refused"}), (check_cell, {"cell", "refused"})])
+@pytest.mark.parametrize(
+    "check, wanted",
+    [(check_layers, {"resident", "streamed", "refused"}), (check_cell, {"cell", "refused"})],
+)
 def test_the_maker_reaches_every_kind(check, wanted):
     assert {check(random.Random(seed)) for seed in range(14)} == wanted
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carry chains of an ECP5: what yosys' model of the cells makes of our mapping equals the sums, proved; no chain begins or ends in a net."""
+"""Carry chains of an ECP5: what yosys' model of the cells makes of our mapping equals the sums,
+proved; no chain begins or ends in a net."""
+
 import json
 import re
 import subprocess
@@ -9,7 +11,8 @@ import pytest
 from quintet.tools.build.mapping import FILES, mapped, steps
 from quintet.tools.build.toolchain import find_tool
 
-#: Adders of an even and an odd number of bits, with carries known and not, signed, short and long, and comparisons, whose carries are read.
+#: Adders of an even and an odd number of bits, with carries known and not, signed, short and long,
+#: and comparisons, whose carries are read.
 VERILOG = """
 module top(input [16:0] a, b, input ci, s, input [3:0] short,
            output [16:0] same, output [15:0] even_add, even_sub, even_ci, even_signed, output [6:0] odd_add, odd_sub, odd_either, odd_ci,
@@ -57,9 +60,19 @@ def folder(tmp_path_factory):
     for name, text in FILES["ecp5"].items():
         (folder / name).write_text(text)
     (folder / "top.v").write_text(VERILOG)
-    script = ["read_verilog -icells top.v", f"synth_ecp5 {mapped('ecp5', '-nowidelut')} -top top", *steps("ecp5", "-nowidelut", "top"), "write_json top.json"]
+    script = [
+        "read_verilog -icells top.v",
+        f"synth_ecp5 {mapped('ecp5', '-nowidelut')} -top top",
+        *steps("ecp5", "-nowidelut", "top"),
+        "write_json top.json",
+    ]
     (folder / "top.ys").write_text("\n".join(script) + PROOF)
-    done = subprocess.run([find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
     return folder, done
 
 
@@ -73,27 +86,63 @@ def test_nothing_at_the_ends_of_chains(folder):
     chains = {name: cell["connections"] for name, cell in cells.items() if cell["type"] == "CCU2C"}
     assert len(chains) > 60 and {cell["type"] for cell in cells.values()} == {"CCU2C", "LUT4"}
     # nextpnr looks for both pins, and takes "x" for no net.
-    into, out = ([pins[pin][0] for pins in chains.values() if pins[pin] != ["x"]] for pin in ("CIN", "COUT"))
-    assert into and sorted(into) == sorted(out)             # each carry goes from one cell to one other
+    into, out = (
+        [pins[pin][0] for pins in chains.values() if pins[pin] != ["x"]] for pin in ("CIN", "COUT")
+    )
+    assert into and sorted(into) == sorted(out)  # each carry goes from one cell to one other
     assert len(into) < len(chains)
-    read = [bit for cell in cells.values() for pin, bits in cell["connections"].items() if pin not in ("CIN", "COUT", "S0", "S1", "Z") for bit in bits]
+    read = [
+        bit
+        for cell in cells.values()
+        for pin, bits in cell["connections"].items()
+        if pin not in ("CIN", "COUT", "S0", "S1", "Z")
+        for bit in bits
+    ]
     assert not set(into) & set(read)
 
 
 @pytest.mark.parametrize("width, combs", [(16, 19), (17, 20)])
 def test_nextpnr_adds_no_cells(tmp_path, width, combs):
-    """16 bits take eight cells of two and a LUT, 17 bits nine cells; both constants take one, of nextpnr's."""
+    """16 bits take eight cells of two and a LUT, 17 bits nine cells; both constants take one, of
+    nextpnr's."""
     for name, text in FILES["ecp5"].items():
         (tmp_path / name).write_text(text)
-    (tmp_path / "top.v").write_text(f"module top(input [{width - 1}:0] a, b, output [{width - 1}:0] y); assign y = a - b; endmodule\n")
-    (tmp_path / "top.ys").write_text("\n".join([
-        "read_verilog top.v", f"synth_ecp5 {mapped('ecp5', '')} -top top", *steps("ecp5", "", "top"), "write_json top.json", ""]))
+    (tmp_path / "top.v").write_text(
+        f"module top(input [{width - 1}:0] a, b, output [{width - 1}:0] y); assign y = a - b; "
+        f"endmodule\n"
+    )
+    (tmp_path / "top.ys").write_text(
+        "\n".join(
+            [
+                "read_verilog top.v",
+                f"synth_ecp5 {mapped('ecp5', '')} -top top",
+                *steps("ecp5", "", "top"),
+                "write_json top.json",
+                "",
+            ]
+        )
+    )
     subprocess.run([find_tool("yosys"), "-q", "top.ys"], cwd=tmp_path, check=True)
-    packed = subprocess.run([find_tool("nextpnr-ecp5"), "--25k", "--package", "CABGA381", "--json", "top.json", "--lpf-allow-unconstrained",
-                             "--pack-only"], cwd=tmp_path, capture_output=True, text=True)
+    packed = subprocess.run(
+        [
+            find_tool("nextpnr-ecp5"),
+            "--25k",
+            "--package",
+            "CABGA381",
+            "--json",
+            "top.json",
+            "--lpf-allow-unconstrained",
+            "--pack-only",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert packed.returncode == 0, packed.stderr
     assert int(re.search(r"TRELLIS_COMB:\s+(\d+)/", packed.stderr + packed.stdout)[1]) == combs
 
 
 def test_other_families_are_left_alone():
-    assert mapped("ice40", "-x") == "-x" and steps("ice40", "", "top") == [] and FILES["ice40"] == {}
+    assert (
+        mapped("ice40", "-x") == "-x" and steps("ice40", "", "top") == [] and FILES["ice40"] == {}
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The matrix with builds that take no time: what is kept, what is built again, what an interrupted run leaves."""
+"""The matrix with builds that take no time: what is kept, what is built again, what an interrupted
+run leaves."""
+
 import csv
 import json
 from functools import partial
@@ -18,10 +20,23 @@ def builder(log, fail=()):
     def build(cell, folder):
         log.append(cell.key)
         if cell in fail:
-            return {"board": cell.board, "isa": cell.isa, "preset": cell.preset, "seed": cell.seed,
-                    "state": "failed: 12 DSPs needed | 8 there"}
-        return {"board": cell.board, "isa": cell.isa, "preset": cell.preset, "seed": cell.seed, "luts": 10,
-                "clock_reached_mhz": 81.25, "state": "built"}
+            return {
+                "board": cell.board,
+                "isa": cell.isa,
+                "preset": cell.preset,
+                "seed": cell.seed,
+                "state": "failed: 12 DSPs needed | 8 there",
+            }
+        return {
+            "board": cell.board,
+            "isa": cell.isa,
+            "preset": cell.preset,
+            "seed": cell.seed,
+            "luts": 10,
+            "clock_reached_mhz": 81.25,
+            "state": "built",
+        }
+
     return build
 
 
@@ -30,35 +45,63 @@ def presets_of(fpga, room):
 
 
 def test_cells_are_the_presets_that_fit():
-    space = ParameterSpace("x", [Parameter("n", int, range(1, 9), 4, "")],
-                           [Preset("85f-a", default=True), Preset("25f"), Preset("up5k"), Preset("sim")])
+    space = ParameterSpace(
+        "x",
+        [Parameter("n", int, range(1, 9), 4, "")],
+        [Preset("85f-a", default=True), Preset("25f"), Preset("up5k"), Preset("sim")],
+    )
     room = SimpleNamespace(name="x", params=SimpleNamespace(SPACE=space))
-    boards = [SimpleNamespace(name=name, presets=partial(presets_of, fpga)) for name, fpga in (("big", "85f"), ("mid", "45f"), ("ice", "hx8k"))]
+    boards = [
+        SimpleNamespace(name=name, presets=partial(presets_of, fpga))
+        for name, fpga in (("big", "85f"), ("mid", "45f"), ("ice", "hx8k"))
+    ]
     assert [c.key for c in cells(boards, [room], (1, 2))] == [
-        "big/x/85f-a/1", "big/x/85f-a/2", "big/x/25f/1", "big/x/25f/2", "mid/x/25f/1", "mid/x/25f/2",
-        "ice/x/up5k/1", "ice/x/up5k/2"]
+        "big/x/85f-a/1",
+        "big/x/85f-a/2",
+        "big/x/25f/1",
+        "big/x/25f/2",
+        "mid/x/25f/1",
+        "mid/x/25f/2",
+        "ice/x/up5k/1",
+        "ice/x/up5k/2",
+    ]
 
 
 def test_cells_of_a_link():
-    space = ParameterSpace("x", [Parameter("n", int, range(1, 9), 4, "")], [Preset("25f", default=True)])
+    space = ParameterSpace(
+        "x", [Parameter("n", int, range(1, 9), 4, "")], [Preset("25f", default=True)]
+    )
     room = SimpleNamespace(name="x", params=SimpleNamespace(SPACE=space))
-    boards = [SimpleNamespace(name=name, presets=partial(presets_of, "25f"), links=links)
-              for name, links in (("one", ("uart", "usb")), ("two", ("uart",)))]
+    boards = [
+        SimpleNamespace(name=name, presets=partial(presets_of, "25f"), links=links)
+        for name, links in (("one", ("uart", "usb")), ("two", ("uart",)))
+    ]
     assert [c.key for c in cells(boards, [room], link="usb")] == ["one/x/25f/1/usb"]
 
 
 def test_a_cell_that_does_not_fit_says_what_it_lacks_and_is_kept(tmp_path, monkeypatch):
     """By the command itself, with a packer's log in place of the tools."""
-    log = ("Info: Device utilisation:\nInfo: \t         ICESTORM_LC:    5500/   5280   104%\nInfo: \t        ICESTORM_RAM:      31/     30   103%\n"
-           "Info: \t        ICESTORM_DSP:       8/      8   100%\nInfo:      1200 LCs used as LUT4 and DFF\nERROR: no BELs remaining\n")
+    log = (
+        "Info: Device utilisation:\nInfo: \t         ICESTORM_LC:    5500/   5280   104%\n"
+        "Info: \t        ICESTORM_RAM:      31/     30   103%\n"
+        "Info: \t        ICESTORM_DSP:       8/      8   100%\nInfo:      1200 LCs used as "
+        "LUT4 and DFF\nERROR: no BELs remaining\n"
+    )
     (tmp_path / "sitecustomize.py").write_text(
         "import quintet.tools.build.bitstream as b\n\ndef run(name, folder, environment, limit):\n"
-        f"    (folder / 'top.tim').write_text({log!r})\n    raise b.BuildError('no BELs remaining')\nb._run_script = run\n")
+        f"    (folder / 'top.tim').write_text({log!r})\n    raise b.BuildError('no BELs "
+        f"remaining')\nb._run_script = run\n"
+    )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     cell = Cell("icebreaker", "opentpu", "up5k-4x4")
     result = run_matrix([cell], tmp_path / "m", "one")[cell.key]
     assert result["state"] == "does not fit: needs 5,500 of 5,280 logic cells, 31 of 30 block RAMs"
-    assert result["luts"] == 5500 and result["ffs"] == 1200 and result["available"]["brams"] == 30 and "bitstream" not in result
+    assert (
+        result["luts"] == 5500
+        and result["ffs"] == 1200
+        and result["available"]["brams"] == 30
+        and "bitstream" not in result
+    )
     run_matrix([cell], tmp_path / "m", "one", build=None)
 
 
@@ -92,6 +135,7 @@ def test_an_interrupted_run_goes_on(tmp_path):
             log.append("interrupted")
             raise KeyboardInterrupt
         return builder(log)(cell, folder)
+
     with pytest.raises(KeyboardInterrupt):
         run_matrix([A, B], tmp_path, "one", build=build)
     log.append("again")
@@ -125,12 +169,14 @@ def test_a_cluster_without_dask_or_without_anybody(monkeypatch):
 
     from quintet.tools.build import cluster
     from quintet.tools.errors import NoDeviceError
+
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"--cluster needs Dask: pip install 'quintet\[cluster\]'"):
         cluster.cluster_build("tcp://127.0.0.1:1")
 
     def nobody(address, timeout):
         raise OSError("Timed out trying to connect")
+
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=nobody))
     with pytest.raises(NoDeviceError, match="no Dask cluster at tcp://127.0.0.1:1: Timed out"):
         cluster.cluster_build("tcp://127.0.0.1:1")
@@ -140,6 +186,7 @@ def test_cells_are_built_by_workers(tmp_path, monkeypatch):
     import sys
 
     from quintet.tools.build import cluster
+
     submitted = []
 
     class Client:
@@ -150,11 +197,26 @@ def test_cells_are_built_by_workers(tmp_path, monkeypatch):
             assert not pure and arguments[1] == 30
             submitted.append(arguments[:1])
             return SimpleNamespace(result=lambda: function(*arguments))
+
     monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Client=Client))
-    monkeypatch.setattr(cluster, "build_cell", lambda cell, folder, limit: {**builder([])(cell, folder), "bitstream": "somewhere/top.bit"})
+    monkeypatch.setattr(
+        cluster,
+        "build_cell",
+        lambda cell, folder, limit: {**builder([])(cell, folder), "bitstream": "somewhere/top.bit"},
+    )
     monkeypatch.chdir(tmp_path)
-    results = run_matrix([A, B], tmp_path / "m", "one", workers=2, build=cluster.cluster_build("tcp://somewhere:8786", limit=30))
-    assert {c for (c,) in submitted} == {A, B} and results[A.key]["state"] == "built" and "bitstream" not in results[B.key]
+    results = run_matrix(
+        [A, B],
+        tmp_path / "m",
+        "one",
+        workers=2,
+        build=cluster.cluster_build("tcp://somewhere:8786", limit=30),
+    )
+    assert (
+        {c for (c,) in submitted} == {A, B}
+        and results[A.key]["state"] == "built"
+        and "bitstream" not in results[B.key]
+    )
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
 
 
@@ -162,8 +224,13 @@ def test_cells_are_built_by_workers(tmp_path, monkeypatch):
 def test_a_real_cluster(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
     from quintet.tools.build import cluster
+
     monkeypatch.chdir(tmp_path)
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None
+    ) as local:
         cell = Cell("nowhere", "opentpu", "up5k-4x4")
-        results = run_matrix([cell], tmp_path / "m", "one", build=cluster.cluster_build(local.scheduler_address))
+        results = run_matrix(
+            [cell], tmp_path / "m", "one", build=cluster.cluster_build(local.scheduler_address)
+        )
         assert results[cell.key]["state"].startswith("failed: no board named 'nowhere'")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of measured builds: what is taken over, how it is told, and that the documents are current."""
+"""Tables of measured builds: what is taken over, how it is told, and that the documents are
+current."""
+
 import json
 from pathlib import Path
 
@@ -25,32 +27,75 @@ def cells(*results):
 
 
 def test_marks():
-    fast, slow = (result(f"b/x/p/{seed}", clock_asked_mhz=80.0, clock_reached_mhz=reached) for seed, reached in ((2, 81.25), (1, 79.0)))
+    fast, slow = (
+        result(f"b/x/p/{seed}", clock_asked_mhz=80.0, clock_reached_mhz=reached)
+        for seed, reached in ((2, 81.25), (1, 79.0))
+    )
     assert mark(cells(fast), "b", "x", "p") == "81.2 MHz" and mark(cells(fast), "b", "x", "q") == ""
     assert mark(cells(fast, slow), "b", "x", "p") == "79.0, 81.2 of 80 MHz"
     late = {**fast, "clocks": {"array": {"asked_mhz": 150.0, "reached_mhz": 99.5}}}
     assert mark(cells(late), "b", "x", "p") == "81.2 MHz; array 99.5 of 150"
-    assert mark(cells(result("b/x/p/1", state="does not fit: needs 9 of 8 DSPs")), "b", "x", "p") == "too large"
+    assert (
+        mark(cells(result("b/x/p/1", state="does not fit: needs 9 of 8 DSPs")), "b", "x", "p")
+        == "too large"
+    )
     assert mark(cells(result("b/x/p/1", state="failed: no way")), "b", "x", "p") == "not routed"
     # Another link than the board's own does not count.
     assert mark({"b/x/p/1/usb": fast}, "b", "x", "p") == ""
 
 
 def test_rows():
-    table = list(rows({"1": result("b/x/p/1", clock_asked_mhz=24.0, clock_reached_mhz=25.0, luts=5012, ffs=1, dsps=8, brams=30, seconds=9.0,
-                                   link="usb", clocks={"usb_io": {"asked_mhz": 48.0, "reached_mhz": 56.6}}),
-                       "2": result("b/x/q/1", state="failed: a | b")}))
-    assert table[2] == "| `b` over USB | x | p | 1 | 24.0 | 25.0 | usb_io 56.6 of 48 | 5,012 | 1 | 8 | 30 | 9.0 |  |"
+    table = list(
+        rows(
+            {
+                "1": result(
+                    "b/x/p/1",
+                    clock_asked_mhz=24.0,
+                    clock_reached_mhz=25.0,
+                    luts=5012,
+                    ffs=1,
+                    dsps=8,
+                    brams=30,
+                    seconds=9.0,
+                    link="usb",
+                    clocks={"usb_io": {"asked_mhz": 48.0, "reached_mhz": 56.6}},
+                ),
+                "2": result("b/x/q/1", state="failed: a | b"),
+            }
+        )
+    )
+    assert table[2] == (
+        "| `b` over USB | x | p | 1 | 24.0 | 25.0 | usb_io 56.6 of 48 | 5,012 | 1 | 8 | 30 "
+        "| 9.0 |  |"
+    )
     assert table[3] == "| `b` | x | q | 1 |  |  |  |  |  |  |  |  | failed: a / b |"
     assert len({line.count("|") for line in table}) == 1
 
 
 def test_taken_over(tmp_path):
-    old, new = result("b/x/p/1", luts=1), result("a/x/p/1", luts=2, digest="d", params={}, clocks={"main": {}, "array": {}, "netlist.clk": {}})
+    old, new = (
+        result("b/x/p/1", luts=1),
+        result(
+            "a/x/p/1",
+            luts=2,
+            digest="d",
+            params={},
+            clocks={"main": {}, "array": {}, "netlist.clk": {}},
+        ),
+    )
     (tmp_path / "matrix.json").write_text(json.dumps({"cells": {"a/x/p/1": new}}))
     known = take_over({"b/x/p/1": old}, tmp_path)
     assert list(known) == ["a/x/p/1", "b/x/p/1"]
-    assert known["a/x/p/1"] == {"board": "a", "isa": "x", "preset": "p", "seed": 1, "luts": 2, "state": "built", "clocks": {"array": {}}, "sources": "d"}
+    assert known["a/x/p/1"] == {
+        "board": "a",
+        "isa": "x",
+        "preset": "p",
+        "seed": 1,
+        "luts": 2,
+        "state": "built",
+        "clocks": {"array": {}},
+        "sources": "d",
+    }
     with pytest.raises(InputError, match="no such table of quintet matrix"):
         take_over({}, tmp_path / "elsewhere")
 
@@ -63,5 +108,10 @@ def test_documents_are_current():
 def test_cells_exist():
     """No row of a board, core or preset that was renamed since."""
     for key, cell in read().items():
-        assert cell["board"] in board_names() and cell["preset"] in open_room(cell["isa"]).params.SPACE.presets_for(open_board(cell["board"]).fpga)
-        assert key in (Cell(cell["board"], cell["isa"], cell["preset"], cell["seed"], link).key for link in (None, "usb", "uartbone"))
+        assert cell["board"] in board_names() and cell["preset"] in open_room(
+            cell["isa"]
+        ).params.SPACE.presets_for(open_board(cell["board"]).fpga)
+        assert key in (
+            Cell(cell["board"], cell["isa"], cell["preset"], cell["seed"], link).key
+            for link in (None, "usb", "uartbone")
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Kernel library of OpenTPU: maps in vectors, biases, places, parts, order of loads, cycles."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +11,14 @@ from quintet.tools.kernels.inputs import KernelError
 from quintet.tools.kernels.opentpu.buffer import Item, allocate
 from quintet.tools.kernels.opentpu.chunks import chunks, slot_rows
 from quintet.tools.kernels.opentpu.compiler import compile_steps, constant_vectors
-from quintet.tools.kernels.opentpu.linear import conv_matrices, copy_terms, cut, gather, scale_tile, window_terms
+from quintet.tools.kernels.opentpu.linear import (
+    conv_matrices,
+    copy_terms,
+    cut,
+    gather,
+    scale_tile,
+    window_terms,
+)
 from quintet.tools.kernels.opentpu.planes import Planes
 from quintet.tools.kernels.opentpu.program import Program, array_time
 from quintet.tools.kernels.opentpu.step import PoolStep, Step, bias_tiles, spread_of
@@ -20,7 +28,13 @@ SIM = SPACE.resolve("sim-ext")
 
 
 @settings(deadline=None, max_examples=80)
-@given(lines=st.integers(1, 6), length=st.integers(1, 6), channels=st.integers(1, 11), phases=st.tuples(st.integers(1, 3), st.integers(1, 3)), data=st.data())
+@given(
+    lines=st.integers(1, 6),
+    length=st.integers(1, 6),
+    channels=st.integers(1, 11),
+    phases=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    data=st.data(),
+)
 def test_planes_put_every_element_where_window_and_phase_say(lines, length, channels, phases, data):
     shift = tuple(data.draw(st.integers(0, 1)) if p == 2 else 0 for p in phases)
     planes = Planes(lines, length, channels, 4, gap=2, lead=1, phases=phases, shift=shift)
@@ -36,16 +50,28 @@ def test_planes_put_every_element_where_window_and_phase_say(lines, length, chan
     for line in range(lines):
         for place in range(length):
             for channel in range(channels):
-                parts = [strides["begin"], moved("line", line), moved("place", place), moved("channel", channel)]
+                parts = [
+                    strides["begin"],
+                    moved("line", line),
+                    moved("place", place),
+                    moved("channel", channel),
+                ]
                 vector, element = map(sum, zip(*parts, strict=True))
-                (row, down), (column, across) = divmod(line + shift[0], phases[0]), divmod(place + shift[1], phases[1])
+                (row, down), (column, across) = (
+                    divmod(line + shift[0], phases[0]),
+                    divmod(place + shift[1], phases[1]),
+                )
                 block, lane = divmod(planes.lane(down, across, channel), 4)
                 assert (vector, element) == (planes.vector(block, row, column), lane)
                 seen.add((vector, element))
-    assert len(seen) == lines * length * channels and all(0 <= v < planes.size and 0 <= e < 4 for v, e in seen)
+    assert len(seen) == lines * length * channels and all(
+        0 <= v < planes.size and 0 <= e < 4 for v, e in seen
+    )
 
 
-@given(st.lists(st.integers(-(1 << 23), 1 << 23), min_size=1, max_size=9), st.sampled_from([2, 4, 8]))
+@given(
+    st.lists(st.integers(-(1 << 23), 1 << 23), min_size=1, max_size=9), st.sampled_from([2, 4, 8])
+)
 def test_bias_tiles_add_up(values, n):
     bias = np.pad(np.array(values, np.int64), (0, -len(values) % n))
     vector = constant_vectors(1, n)[0].astype(np.int64)
@@ -54,7 +80,12 @@ def test_bias_tiles_add_up(values, n):
     assert all(len(tiles) == 1 for tiles in bias_tiles(np.full(n, 127 * 127 * (n - 1)), n))
 
 
-@given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=12), st.integers(30, 120))
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 30), st.integers(0, 5), st.integers(0, 3)), min_size=1, max_size=12
+    ),
+    st.integers(30, 120),
+)
 def test_places_do_not_overlap(drawn, end):
     items = [Item(k, size, first, first + more) for k, (size, first, more) in enumerate(drawn)]
     places = allocate(items, 3, end)
@@ -65,7 +96,10 @@ def test_places_do_not_overlap(drawn, end):
         assert 3 <= places[a.name] and places[a.name] + a.size <= end
         for b in items:
             if a is not b and a.first <= b.last and b.first <= a.last:
-                assert places[a.name] + a.size <= places[b.name] or places[b.name] + b.size <= places[a.name]
+                assert (
+                    places[a.name] + a.size <= places[b.name]
+                    or places[b.name] + b.size <= places[a.name]
+                )
 
 
 def test_places_from_both_ends_where_the_largest_first_leaves_gaps():
@@ -75,18 +109,35 @@ def test_places_from_both_ends_where_the_largest_first_leaves_gaps():
 
 
 def _conv_step(planes, shape=(3, 3), out=4, before=(1, 1), **more):
-    weights = np.arange(1, out * shape[0] * shape[1] * planes.channels + 1).reshape(out, *shape, planes.channels) % 100
+    weights = (
+        np.arange(1, out * shape[0] * shape[1] * planes.channels + 1).reshape(
+            out, *shape, planes.channels
+        )
+        % 100
+    )
     matrices, stride = conv_matrices(weights, planes, before=before)
-    return Step(name="conv", target="y", sources=["x"], terms=cut(matrices, out, planes.n), shifts=[7] * -(-out // planes.n), stride=stride, **more)
+    return Step(
+        name="conv",
+        target="y",
+        sources=["x"],
+        terms=cut(matrices, out, planes.n),
+        shifts=[7] * -(-out // planes.n),
+        stride=stride,
+        **more,
+    )
 
 
 def test_parts_fit_their_accumulators_and_long_lines_are_cut():
     planes = {"x": Planes(9, 30, 4, 4), "y": Planes(9, 30, 4, 4, gap=1, lead=1)}
     parts = chunks(_conv_step(planes["x"]), planes, SIM)
-    assert [(c.first, c.end) for c in parts] == [(0, 3), (3, 6), (6, 9)] and all(c.rows < slot_rows(SIM) for c in parts)
+    assert [(c.first, c.end) for c in parts] == [(0, 3), (3, 6), (6, 9)] and all(
+        c.rows < slot_rows(SIM) for c in parts
+    )
     planes = {"x": Planes(2, 300, 4, 4), "y": Planes(2, 300, 4, 4)}
     parts = chunks(_conv_step(planes["x"]), planes, SIM)
-    assert [(c.first, c.begin, c.stop) for c in parts] == [(k, a, min(a + 128, 300)) for k in range(2) for a in (0, 128, 256)]
+    assert [(c.first, c.begin, c.stop) for c in parts] == [
+        (k, a, min(a + 128, 300)) for k in range(2) for a in (0, 128, 256)
+    ]
 
 
 def test_few_channels_are_gathered_where_that_is_shorter():
@@ -94,14 +145,22 @@ def test_few_channels_are_gathered_where_that_is_shorter():
     matrices, stride = conv_matrices(np.ones((8, 3, 3, 1)), planes, before=(1, 1))
     result = gather(matrices, planes, target, stride)
     assert len(result.matrices) == 3 and len(result.terms[0]) == 4 and result.planes.channels == 4
-    assert gather(matrices, Planes(12, 12, 3, 4), target, stride) is None                   # a vector holds one position
+    assert (
+        gather(matrices, Planes(12, 12, 3, 4), target, stride) is None
+    )  # a vector holds one position
     one, _ = conv_matrices(np.ones((4, 1, 1, 1)), planes, before=(0, 0))
-    assert gather(one, planes, Planes(12, 12, 4, 4), stride) is None                        # nothing to save
+    assert gather(one, planes, Planes(12, 12, 4, 4), stride) is None  # nothing to save
 
 
 def test_a_mean_over_all_positions_goes_over_all_blocks_at_once():
     planes = {"x": Planes(3, 3, 16, 4), "y": Planes(1, 1, 16, 4)}
-    step = Step(name="mean", target="y", sources=["x"], terms=window_terms(16, (3, 3), (0, 0), 4, 57), shifts=[9] * 4)
+    step = Step(
+        name="mean",
+        target="y",
+        sources=["x"],
+        terms=window_terms(16, (3, 3), (0, 0), 4, 57),
+        shifts=[9] * 4,
+    )
     assert len(spread_of(step, planes["x"])) == 9
     compiled = compile_steps([step], planes, inputs=["x"], stored={"y"}, params=SIM)
     products = [word for word in compiled.program.words if word.mnemonic == "MMC"]
@@ -119,20 +178,59 @@ def test_depthwise_products_meet_only_their_own_channels():
     planes = Planes(5, 5, 12, 4)
     matrices, _ = conv_matrices(np.ones((12, 3, 3, 1)), planes, before=(1, 1), groups=12)
     terms = cut(matrices, 12, 4)
-    assert [len(each) for each in terms] == [9, 9, 9] and all(t.block == block for block, each in enumerate(terms) for t in each)
+    assert [len(each) for each in terms] == [9, 9, 9] and all(
+        t.block == block for block, each in enumerate(terms) for t in each
+    )
 
 
-@pytest.mark.parametrize(("step", "planes", "params", "message"), [
-    (PoolStep(name="pool", target="y", sources=["x"], window=(3, 3), stride=(1, 1), before=(0, 0)), {"x": Planes(9, 90, 4, 4), "y": Planes(7, 88, 4, 4)}, {},
-     r"pool: a line of its windows takes more than the 256 accumulator rows of this build"),
-    (Step(name="dense", target="y", sources=["x"], terms=copy_terms(2400, 0, 2400, 4), shifts=[0] * 600), {"x": Planes(1, 1, 2400, 4), "y": Planes(1, 1, 2400, 4)},
-     {}, r"dense: 600 vectors of band at a time, with what it needs besides, do not fit the unified buffer of 512"),
-    (Step(name="far", target="y", sources=["x"], terms=copy_terms(4, 0, 4, 4), shifts=[0]), {"x": Planes(1, 200, 4, 4), "y": Planes(1, 200, 4, 4, lead=130)},
-     {"lead": 130}, r"far: 130 zeros in front of a map are more than the 128 accumulator rows of a part"),
-])
+@pytest.mark.parametrize(
+    ("step", "planes", "params", "message"),
+    [
+        (
+            PoolStep(
+                name="pool", target="y", sources=["x"], window=(3, 3), stride=(1, 1), before=(0, 0)
+            ),
+            {"x": Planes(9, 90, 4, 4), "y": Planes(7, 88, 4, 4)},
+            {},
+            r"pool: a line of its windows takes more than the 256 accumulator rows of this build",
+        ),
+        (
+            Step(
+                name="dense",
+                target="y",
+                sources=["x"],
+                terms=copy_terms(2400, 0, 2400, 4),
+                shifts=[0] * 600,
+            ),
+            {"x": Planes(1, 1, 2400, 4), "y": Planes(1, 1, 2400, 4)},
+            {},
+            r"dense: 600 vectors of band at a time, with what it needs besides, do not fit the "
+            r"unified buffer of 512",
+        ),
+        (
+            Step(name="far", target="y", sources=["x"], terms=copy_terms(4, 0, 4, 4), shifts=[0]),
+            {"x": Planes(1, 200, 4, 4), "y": Planes(1, 200, 4, 4, lead=130)},
+            {"lead": 130},
+            r"far: 130 zeros in front of a map are more than the 128 accumulator rows of a part",
+        ),
+    ],
+)
 def test_what_no_build_holds_is_refused(step, planes, params, message):
     lead = params.get("lead")
-    steps = [step] if lead is None else [step, Step(name="reader", target="z", sources=["y"], terms=copy_terms(4, 0, 4, 4, place=-lead), shifts=[0])]
+    steps = (
+        [step]
+        if lead is None
+        else [
+            step,
+            Step(
+                name="reader",
+                target="z",
+                sources=["y"],
+                terms=copy_terms(4, 0, 4, 4, place=-lead),
+                shifts=[0],
+            ),
+        ]
+    )
     planes = planes if lead is None else {**planes, "z": Planes(1, 200, 4, 4)}
     with pytest.raises(KernelError, match=message):
         compile_steps(steps, planes, inputs=["x"], stored={"y"}, params=SIM)
@@ -140,7 +238,9 @@ def test_what_no_build_holds_is_refused(step, planes, params, message):
 
 def test_what_does_not_fit_goes_through_main_memory():
     planes = {"x": Planes(20, 20, 4, 4), "y": Planes(20, 20, 4, 4)}
-    compiled = compile_steps([_conv_step(planes["x"])], planes, inputs=["x"], stored={"y"}, params=SIM)
+    compiled = compile_steps(
+        [_conv_step(planes["x"])], planes, inputs=["x"], stored={"y"}, params=SIM
+    )
     assert not compiled.resident
     loads = [word for word in compiled.program.words if word.mnemonic == "RHM"]
     assert all(word.count <= 32 for word in loads[1:])
@@ -153,9 +253,16 @@ def test_cycles_are_bounded_by_array_and_memory():
         program.mmc(0, 0, 200, tile=tile, overwrite=tile == 0)
     program.hlt()
     words = program.scheduled(2).words
-    times, total = word_times(words, SPACE.resolve("85f-8x8"), Memory(bandwidth=8.0, latency=8, overhead=0))
-    assert times == sorted(times) and array_time(words, 8) <= total <= 1.05 * array_time(words, 8) + 300
-    _, slow = word_times(words, SPACE.resolve("85f-8x8"), Memory(bandwidth=0.25, latency=8, overhead=0))
+    times, total = word_times(
+        words, SPACE.resolve("85f-8x8"), Memory(bandwidth=8.0, latency=8, overhead=0)
+    )
+    assert (
+        times == sorted(times)
+        and array_time(words, 8) <= total <= 1.05 * array_time(words, 8) + 300
+    )
+    _, slow = word_times(
+        words, SPACE.resolve("85f-8x8"), Memory(bandwidth=0.25, latency=8, overhead=0)
+    )
     assert slow >= (200 * 8 + 20 * 64 + 14 * len(words)) / 0.25
 
 
@@ -163,4 +270,7 @@ def test_tiles_that_are_alike_are_kept_once():
     planes = {"x": Planes(1, 5, 8, 4), "y": Planes(1, 5, 8, 4)}
     step = Step(name="copy", target="y", sources=["x"], terms=copy_terms(8, 0, 8, 4), shifts=[0, 0])
     compiled = compile_steps([step], planes, inputs=["x"], stored={"y"}, params=SIM)
-    assert np.array_equal(compiled.tiles, [scale_tile(4)]) and sum(word.mnemonic == "RW" for word in compiled.program.words) == 1
+    assert (
+        np.array_equal(compiled.tiles, [scale_tile(4)])
+        and sum(word.mnemonic == "RW" for word in compiled.program.words) == 1
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The operator table of the documents is what the back ends answer."""
+
 from pathlib import Path
 
 from quintet.tools.pages import operators

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every kind of layer of the OPU's kernel library, on the golden model against plain numpy."""
+
 import random
 from dataclasses import replace
 
@@ -15,26 +16,59 @@ from quintet.tools.kernels.opu import (
     run_layer,
     run_network,
 )
-from tests.support.kernels_opu_support import build, check, random_network, random_values, random_weights
+from tests.support.kernels_opu_support import (
+    build,
+    check,
+    random_network,
+    random_values,
+    random_weights,
+)
 
 PRESETS = ("85f", "25f", "up5k", "hx8k")
 
 
-def single(rng, shape=(9, 11, 5), out=7, taps=(3, 3), batch=1, types="8-8-16-16", bias=True, most=40, **more):
+def single(
+    rng,
+    shape=(9, 11, 5),
+    out=7,
+    taps=(3, 3),
+    batch=1,
+    types="8-8-16-16",
+    bias=True,
+    most=40,
+    **more,
+):
     network = Network(types=types, batch=batch)
     x = network.input("x", shape, fraction=5)
-    network.conv("y", x, random_weights(rng, out, shape[2], *taps, most=most), weight_fraction=7,
-                 bias=rng.integers(-800, 801, out) if bias else None, bias_fraction=9 if bias else None, fraction=4, **more)
+    network.conv(
+        "y",
+        x,
+        random_weights(rng, out, shape[2], *taps, most=most),
+        weight_fraction=7,
+        bias=rng.integers(-800, 801, out) if bias else None,
+        bias_fraction=9 if bias else None,
+        fraction=4,
+        **more,
+    )
     return network
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("options", [
-    {}, {"padding": 1, "act": "relu"}, {"padding": (2, 0, 1, 3), "act": "leaky", "bias": False},
-    {"taps": (1, 1), "stride": 2}, {"taps": (5, 2), "stride": (3, 1), "padding": 2}, {"taps": (6, 6), "padding": 3},
-    {"taps": (7, 7), "padding": 3, "stride": 7}, {"padding": 1, "pool": 2, "act": "relu"},
-    {"padding": 1, "pool": (3, 2), "pool_stride": (1, 2)}, {"taps": (1, 3), "stride": (4, 1), "padding": (1, 1)},
-])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"padding": 1, "act": "relu"},
+        {"padding": (2, 0, 1, 3), "act": "leaky", "bias": False},
+        {"taps": (1, 1), "stride": 2},
+        {"taps": (5, 2), "stride": (3, 1), "padding": 2},
+        {"taps": (6, 6), "padding": 3},
+        {"taps": (7, 7), "padding": 3, "stride": 7},
+        {"padding": 1, "pool": 2, "act": "relu"},
+        {"padding": 1, "pool": (3, 2), "pool_stride": (1, 2)},
+        {"taps": (1, 3), "stride": (4, 1), "padding": (1, 1)},
+    ],
+)
 def test_convolution(preset, options):
     rng = np.random.default_rng(len(str(options)))
     network = single(rng, **options)
@@ -48,15 +82,46 @@ def test_types(types):
     bits = int(types.split("-")[0])
     network = Network(types=types, batch=2)
     x = network.input("x", (6, 7, 70), fraction=5)
-    y = network.conv("y", x, random_weights(rng, 66, 70, 3, 3), bias=random_weights(rng, 66, most=30000), weight_fraction=7,
-                     bias_fraction=9, fraction=3, padding=1, act="leaky", pool=2, pool_stride=1)
-    z = network.conv("z", y, random_weights(rng, 66, 66, 1, 1), weight_fraction=7, fraction=3, residual=y, order=0)
+    y = network.conv(
+        "y",
+        x,
+        random_weights(rng, 66, 70, 3, 3),
+        bias=random_weights(rng, 66, most=30000),
+        weight_fraction=7,
+        bias_fraction=9,
+        fraction=3,
+        padding=1,
+        act="leaky",
+        pool=2,
+        pool_stride=1,
+    )
+    z = network.conv(
+        "z",
+        y,
+        random_weights(rng, 66, 66, 1, 1),
+        weight_fraction=7,
+        fraction=3,
+        residual=y,
+        order=0,
+    )
     network.output(y, z)
     check(network, build("85f", types=types), random_values(rng, network, bits))
 
 
-@pytest.mark.parametrize("order, act, pool", [(0, None, 2), (0, "relu", 1), (0, "leaky", 2), (1, "relu", 2), (1, "leaky", 1),
-                                              (2, None, 2), (2, "relu", 2), (2, "leaky", 3), (1, None, 1)])
+@pytest.mark.parametrize(
+    "order, act, pool",
+    [
+        (0, None, 2),
+        (0, "relu", 1),
+        (0, "leaky", 2),
+        (1, "relu", 2),
+        (1, "leaky", 1),
+        (2, None, 2),
+        (2, "relu", 2),
+        (2, "leaky", 3),
+        (1, None, 1),
+    ],
+)
 @pytest.mark.parametrize("preset", ("85f", "hx8k"))
 def test_residual_in_its_orders(preset, order, act, pool):
     rng = np.random.default_rng(order)
@@ -64,8 +129,18 @@ def test_residual_in_its_orders(preset, order, act, pool):
     x = network.input("x", (8, 8, 20), fraction=5)
     side = 8 // pool if order == 2 else 8
     r = network.input("r", (side, side, 24), fraction=4)
-    network.conv("y", x, random_weights(rng, 24, 20, 3, 3), weight_fraction=7, fraction=4, padding=1, act=act, pool=pool,
-                 residual=r, order=order)
+    network.conv(
+        "y",
+        x,
+        random_weights(rng, 24, 20, 3, 3),
+        weight_fraction=7,
+        fraction=4,
+        padding=1,
+        act=act,
+        pool=pool,
+        residual=r,
+        order=order,
+    )
     for schedule in (False, True):
         check(network, build(preset), random_values(rng, network), schedule=schedule)
 
@@ -75,9 +150,18 @@ def test_residual_by_tap(preset):
     rng = np.random.default_rng(9)
     network = Network()
     x = network.input("x", (10, 9, 64), fraction=5)
-    r = network.input("r", (10, 9, 64), fraction=7)         # another position than the result's
-    network.conv("y", x, random_weights(rng, 64, 64, 3, 3, most=20), weight_fraction=7, fraction=4, padding=1, act="relu",
-                 residual=r, by_tap=True)
+    r = network.input("r", (10, 9, 64), fraction=7)  # another position than the result's
+    network.conv(
+        "y",
+        x,
+        random_weights(rng, 64, 64, 3, 3, most=20),
+        weight_fraction=7,
+        fraction=4,
+        padding=1,
+        act="relu",
+        residual=r,
+        by_tap=True,
+    )
     for schedule in (False, True):
         check(network, build(preset), random_values(rng, network), schedule=schedule)
 
@@ -89,8 +173,15 @@ def test_residual_by_tap_differs_only_where_requantisation_saturates():
     source = rng.integers(-128, 128, (1, 8, 8, 16))
     residual = rng.integers(-128, 128, (1, 8, 8, 16))
     plain = run_layer(replace(by_store, act=0), network.set, source)
-    first = run_layer(replace(by_store, residual=by_store.result, order=1), network.set, source, residual)
-    second = run_layer(replace(by_store, residual=by_store.result, by_tap=True, residual_f=8), network.set, source, residual)
+    first = run_layer(
+        replace(by_store, residual=by_store.result, order=1), network.set, source, residual
+    )
+    second = run_layer(
+        replace(by_store, residual=by_store.result, by_tap=True, residual_f=8),
+        network.set,
+        source,
+        residual,
+    )
     differ = first != second
     assert np.abs(first - second).max() <= 1 and (plain[differ] == 127).all()
 
@@ -110,8 +201,12 @@ def test_output_tiles_in_either_order():
     tiling = compiled.tilings["y"]
     words = set()
     for kernel_first in (False, True):
-        made, _ = check(network, build("45f"), random_values(rng, network),
-                        tilings={"y": replace(tiling, rows=7, columns=9, kernel_first=kernel_first)})
+        made, _ = check(
+            network,
+            build("45f"),
+            random_values(rng, network),
+            tilings={"y": replace(tiling, rows=7, columns=9, kernel_first=kernel_first)},
+        )
         words.add(tuple(made.words))
     assert len(words) == 2
 
@@ -131,8 +226,16 @@ def test_dense_and_average(preset):
     a = network.average("a", x, 2)
     b = network.average("b", x, (6, 6), fraction=6)
     c = network.average("c", x, 3, stride=1, act="relu")
-    d = network.dense("d", a, random_weights(rng, 150, 9 * 33), bias=random_weights(rng, 150, most=900), weight_fraction=7,
-                      bias_fraction=9, fraction=2, act="relu")
+    d = network.dense(
+        "d",
+        a,
+        random_weights(rng, 150, 9 * 33),
+        bias=random_weights(rng, 150, most=900),
+        weight_fraction=7,
+        bias_fraction=9,
+        fraction=2,
+        act="relu",
+    )
     e = network.dense("e", d, random_weights(rng, 10, 150), weight_fraction=7, fraction=2)
     network.output(b, c, e)
     for schedule in (False, True):
@@ -146,10 +249,13 @@ def test_average_is_the_mean():
     values = random_values(np.random.default_rng(2), network)
     compiled, outcome = check(network, build(), values)
     from quintet.gateware.cores.opu.model.model import Model
+
     memory = compiled.image(values)
     Model(build(), memory).run(compiled.all_registers)
     mean = values["x"].mean(axis=(1, 2)) * 4
-    assert np.array_equal(compiled.results(memory)["y"].reshape(1, 10), np.clip(np.floor(mean + 0.5), -128, 127))
+    assert np.array_equal(
+        compiled.results(memory)["y"].reshape(1, 10), np.clip(np.floor(mean + 0.5), -128, 127)
+    )
 
 
 def test_dense_of_1024_inputs_takes_sixteen_slots_at_once():
@@ -165,12 +271,33 @@ def test_groups_of_images_share_memory():
     rng = np.random.default_rng(4)
     network = Network(batch=7)
     x = network.input("x", (8, 8, 1), fraction=4)
-    y = network.conv("y", x, random_weights(rng, 16, 1, 3, 3), weight_fraction=7, fraction=4, padding=1, act="relu", pool=2)
-    z = network.conv("z", y, random_weights(rng, 32, 16, 3, 3), weight_fraction=7, fraction=3, padding=1, act="relu", pool=2)
+    y = network.conv(
+        "y",
+        x,
+        random_weights(rng, 16, 1, 3, 3),
+        weight_fraction=7,
+        fraction=4,
+        padding=1,
+        act="relu",
+        pool=2,
+    )
+    z = network.conv(
+        "z",
+        y,
+        random_weights(rng, 32, 16, 3, 3),
+        weight_fraction=7,
+        fraction=3,
+        padding=1,
+        act="relu",
+        pool=2,
+    )
     network.dense("c", z, random_weights(rng, 10, 128), weight_fraction=7, fraction=3)
     values = random_values(rng, network)
-    sizes = [check(network, build(preset), values, group=group)[0].memory_size
-             for preset in ("85f", "up5k") for group in (1, 3, 7)]
+    sizes = [
+        check(network, build(preset), values, group=group)[0].memory_size
+        for preset in ("85f", "up5k")
+        for group in (1, 3, 7)
+    ]
     assert sizes[0] < sizes[1] < sizes[2]
 
 
@@ -181,8 +308,13 @@ def test_random_networks(part):
         chance = random.Random(seed)
         network = random_network(seed)
         params = build(chance.choice(("85f", "85f-p64", "85f-p256", "45f", "25f", "up5k", "hx8k")))
-        check(network, params, random_values(np.random.default_rng(seed), network), schedule=chance.random() < 0.7,
-              varied=False)
+        check(
+            network,
+            params,
+            random_values(np.random.default_rng(seed), network),
+            schedule=chance.random() < 0.7,
+            varied=False,
+        )
 
 
 @pytest.mark.parametrize("rows", (False, True))
@@ -191,9 +323,18 @@ def test_folded_taps_give_the_same_convolution(rows):
     weights, values = random_weights(rng, 5, 2, 3, 4, most=6), rng.integers(-20, 21, (2, 9, 8, 2))
     plain, folded = Network(batch=2), Network(batch=2)
     options = {"weight_fraction": 7, "fraction": 9}
-    plain.conv("y", plain.input("x", (9, 8, 2), fraction=5), weights, stride=(2, 1), padding=(1, 1, 2, 1), **options)
+    plain.conv(
+        "y",
+        plain.input("x", (9, 8, 2), fraction=5),
+        weights,
+        stride=(2, 1),
+        padding=(1, 1, 2, 1),
+        **options,
+    )
     taps, down = ((3, 4), 2) if rows else ((1, 4), 1)
-    given = fold_input(values, taps, stride=(down, 1), padding=(1, 1, 2, 1) if rows else (0, 0, 2, 1))
+    given = fold_input(
+        values, taps, stride=(down, 1), padding=(1, 1, 2, 1) if rows else (0, 0, 2, 1)
+    )
     x = folded.input("x", given.shape[1:], fraction=5)
     rest = {} if rows else {"stride": (2, 1), "padding": (1, 1, 0, 0)}
     folded.conv("y", x, fold_weights(weights, rows=rows), **rest, **options)
@@ -202,10 +343,14 @@ def test_folded_taps_give_the_same_convolution(rows):
     check(folded, build(), {"x": given})
 
 
-@pytest.mark.parametrize("shape, taps, message", [
-    ((1, 4, 4, 8), (3, 3), "3 x 3 taps of 8 channels do not fit 64 channels"),
-    ((1, 2, 4, 1), (3, 3), "3 x 3 taps do not fit values of 2 x 4"), ((4, 4, 1), (3, 3), "values must be"),
-])
+@pytest.mark.parametrize(
+    "shape, taps, message",
+    [
+        ((1, 4, 4, 8), (3, 3), "3 x 3 taps of 8 channels do not fit 64 channels"),
+        ((1, 2, 4, 1), (3, 3), "3 x 3 taps do not fit values of 2 x 4"),
+        ((4, 4, 1), (3, 3), "values must be"),
+    ],
+)
 def test_folds_refused(shape, taps, message):
     with pytest.raises(KernelError, match=message):
         fold_input(np.zeros(shape, int), taps)

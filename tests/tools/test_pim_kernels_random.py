@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's kernel library at random: what is accepted gives on the golden model what plain numpy says, whatever the order of
-layers, shapes, bits, shifts, biases, chunks and cores; all else is one :class:`KernelError`."""
+"""PIM's kernel library at random: what is accepted gives on the golden model what plain numpy says,
+whatever the order of layers, shapes, bits, shifts, biases, chunks and cores; all else is one
+:class:`KernelError`."""
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,12 +12,17 @@ from tests.tools.pim_networks import Drawn, Seeded, try_network
 
 
 def test_networks_of_fixed_seeds(tmp_path):
-    """The text of one in eight is assembled, too. Most must be accepted, or nothing would be compared."""
+    """The text of one in eight is assembled, too. Most must be accepted, or nothing would be
+    compared."""
     accepted = [try_network(Seeded(seed), None if seed % 8 else tmp_path) for seed in range(400)]
     assert sum(accepted) >= 240
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(st.data())
 def test_networks_of_hypothesis(data):
     try_network(Drawn(lambda low, high: data.draw(st.integers(low, high))))

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands of the README and of the pages that a stranger reads, run in their order as they are printed, from an installed package.
+"""Commands of the README and of the pages that a stranger reads, run in their order as they are
+printed, from an installed package.
 
-What needs a board, a build, a compiled board or minutes is not run here: ``test_documented_commands.py`` takes each of them apart.
+What needs a board, a build, a compiled board or minutes is not run here:
+``test_documented_commands.py`` takes each of them apart.
 """
+
 import re
 import shlex
 import shutil
@@ -17,43 +20,82 @@ from tests.tools.tools_small_job import SmallJob
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-DOCUMENTS = [ROOT / "README.md", *(DOCS / "start" / f"{name}.md" for name in ("install", "first-job", "first-model")),
-             *(DOCS / "guides" / f"{name}.md" for name in ("own-model", "reports", "own-board", "own-core", "own-soc")),
-             *(DOCS / "cores" / f"{core}.md" for core in ("opentpu", "opu", "pim", "imagine", "cherry")), DOCS / "performance" / "models.md"]
-#: Commands that are not run: hardware, place and route, compiled boards, what takes minutes, what makes the environment that runs this.
-_LEFT = re.compile(r"sim:|/dev/|quintet (build|demo|flash|matrix|measure|serve)\b|pip install (-e )?('?\.[\s'\[]|\.$|ziglang)|(git|make|gtkwave|surfer|python3|eval|autoload|register\S+)\b")
+DOCUMENTS = [
+    ROOT / "README.md",
+    *(DOCS / "start" / f"{name}.md" for name in ("install", "first-job", "first-model")),
+    *(
+        DOCS / "guides" / f"{name}.md"
+        for name in ("own-model", "reports", "own-board", "own-core", "own-soc")
+    ),
+    *(DOCS / "cores" / f"{core}.md" for core in ("opentpu", "opu", "pim", "imagine", "cherry")),
+    DOCS / "performance" / "models.md",
+]
+#: Commands that are not run: hardware, place and route, compiled boards, what takes minutes, what
+#: makes the environment that runs this.
+_LEFT = re.compile(
+    r"sim:|/dev/|quintet (build|demo|flash|matrix|measure|serve)\b|pip install (-e "
+    r")?('?\.[\s'\[]|\.$|ziglang)|(git|make|gtkwave|surfer|python3|eval|autoload|register\S+)\b"
+)
 _RUN = re.compile(r"(quintet|pip|pytest) ")
 
 
 def printed(text):
-    """Commands of a document: lines of its code blocks, and of its first paragraph the one to try."""
-    blocks = [body for language, body in re.findall(r"^```(\w*)\n(.*?)^```", text, re.S | re.M) if not language]
+    """Commands of a document: lines of its code blocks, and of its first paragraph the one to
+    try."""
+    blocks = [
+        body
+        for language, body in re.findall(r"^```(\w*)\n(.*?)^```", text, re.S | re.M)
+        if not language
+    ]
     lines = [line.strip() for body in blocks for line in re.sub(r"\\\n\s*", " ", body).splitlines()]
     first = text.split("\n\n")[1] if text.count("\n\n") else ""
-    return [line for line in [*re.findall(r"\b[Tt]ry\b[^`.]*`([^`]+)`", first), *lines] if _RUN.match(line)]
+    return [
+        line
+        for line in [*re.findall(r"\b[Tt]ry\b[^`.]*`([^`]+)`", first), *lines]
+        if _RUN.match(line)
+    ]
 
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory):
-    """Runs a command once, in a folder with the files that documents name; gives what it printed."""
+    """Runs a command once, in a folder with the files that documents name; gives what it
+    printed."""
     folder = tmp_path_factory.mktemp("user")
-    python, environment = install(build_wheel(tmp_path_factory.mktemp("wheel")), folder / "environment")
+    python, environment = install(
+        build_wheel(tmp_path_factory.mktemp("wheel")), folder / "environment"
+    )
     environment["PATH"] = f"{python.parent}:{environment['PATH']}"
     here, done = folder / "here", {}
     here.mkdir()
     SmallJob(here)
-    shutil.copytree(ROOT / "firmware", here / "firmware", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(
+        ROOT / "firmware", here / "firmware", ignore=shutil.ignore_patterns("*.py", "__pycache__")
+    )
 
     def run(line):
         words = shlex.split(line, comments=True)
         if words[0] == "pip":
             # Into the environment, without the network.
-            words = [sys.executable, "-m", "pip", "--python", str(python), *words[1:], "--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+            words = [
+                sys.executable,
+                "-m",
+                "pip",
+                "--python",
+                str(python),
+                *words[1:],
+                "--quiet",
+                "--no-deps",
+                "--no-index",
+                "--no-build-isolation",
+            ]
         elif words[0] == "pytest":
             words = [str(python), "-m", *words, "-p", "no:cacheprovider"]
         if line not in done:
-            done[line] = subprocess.run(words, cwd=here, env=environment, capture_output=True, text=True)
+            done[line] = subprocess.run(
+                words, cwd=here, env=environment, capture_output=True, text=True
+            )
         return done[line]
+
     return run
 
 
@@ -66,14 +108,41 @@ def test_commands_run(document, user):
 
 
 def test_enough_is_run():
-    """Each page has a command that runs, but OpenTPU's, which is the demo, and the page on SoCs, whose example is a test of its own."""
-    ran = {document.name: [line for line in printed(document.read_text()) if not _LEFT.search(line)] for document in DOCUMENTS}
+    """Each page has a command that runs, but OpenTPU's, which is the demo, and the page on SoCs,
+    whose example is a test of its own."""
+    ran = {
+        document.name: [line for line in printed(document.read_text()) if not _LEFT.search(line)]
+        for document in DOCUMENTS
+    }
     assert {name for name, lines in ran.items() if not lines} <= {"opentpu.md", "own-soc.md"}
     assert sum(map(len, ran.values())) >= 20
 
 
 def test_what_is_left_out():
-    assert printed("# A\n\nTry it now: `quintet doctor`.\n\n```\nquintet run a \\\n  --on model   # here\nls\n```\n```python\nquintet x\n```\n") == [
-        "quintet doctor", "quintet run a  --on model   # here"]
-    assert all(map(_LEFT.search, ("quintet run j --on sim:a/b", "pip install -e .", "pip install -e '.[compile]'", "quintet build a b", "make demo")))
-    assert not any(map(_LEFT.search, ("pip install -e ./mycore", "quintet run j --on model", "quintet boards myboard", "pytest mycore")))
+    assert printed(
+        "# A\n\nTry it now: `quintet doctor`.\n\n```\nquintet run a \\\n  --on model   # here\n"
+        "ls\n```\n```python\nquintet x\n```\n"
+    ) == ["quintet doctor", "quintet run a  --on model   # here"]
+    assert all(
+        map(
+            _LEFT.search,
+            (
+                "quintet run j --on sim:a/b",
+                "pip install -e .",
+                "pip install -e '.[compile]'",
+                "quintet build a b",
+                "make demo",
+            ),
+        )
+    )
+    assert not any(
+        map(
+            _LEFT.search,
+            (
+                "pip install -e ./mycore",
+                "quintet run j --on model",
+                "quintet boards myboard",
+                "pytest mycore",
+            ),
+        )
+    )

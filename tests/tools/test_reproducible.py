@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same sources give the same netlist, and with the same tools the same bitstream, in any folder and with any hash seed."""
+"""The same sources give the same netlist, and with the same tools the same bitstream, in any folder
+and with any hash seed."""
+
 import hashlib
 import os
 import subprocess
@@ -23,7 +25,14 @@ print(hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdige
 def python(code, folder, seed):
     environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
     folder.mkdir()
-    return subprocess.run([sys.executable, "-c", code], cwd=folder, env=environment, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
 
 
 def test_netlists(tmp_path):
@@ -33,7 +42,9 @@ def test_netlists(tmp_path):
 @pytest.mark.long
 @pytest.mark.pnr
 def test_bitstreams(tmp_path):
-    build = "from quintet.tools.build import build; print(build('icebreaker', dir='out')['bitstream'])"
+    build = (
+        "from quintet.tools.build import build; print(build('icebreaker', dir='out')['bitstream'])"
+    )
     digests = []
     for name, seed in (("one", 1), ("other", 4711)):
         path = tmp_path / name / python(build, tmp_path / name, seed).strip()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The site: built strictly; no link, anchor or picture leads nowhere; each page says in its first paragraph what it is for, and one thing to try."""
+"""The site: built strictly; no link, anchor or picture leads nowhere; each page says in its first
+paragraph what it is for, and one thing to try."""
+
 import importlib.util
 import os
 import re
@@ -14,14 +16,25 @@ from quintet.tools.pages.site import DOCS, without_references, without_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Pages that a stranger reads; the others are specifications, references, and what they lead to.
-READ = [DOCS / "index.md", DOCS / "boards.md", DOCS / "lessons.md", DOCS / "roadmap.md", DOCS / "reference" / "python.md", DOCS / "how" / "verification.md", DOCS / "how" / "campaigns.md",
-        *sorted((DOCS / "start").glob("*.md")), *sorted((DOCS / "guides").glob("own-[bc]*.md")),
-        *sorted((DOCS / "performance").glob("[!m]*.md")), DOCS / "performance" / "models.md",
-        *(DOCS / "cores" / f"{core}.md" for core in ("cherry", "imagine", "opentpu", "opu", "pim"))]
+READ = [
+    DOCS / "index.md",
+    DOCS / "boards.md",
+    DOCS / "lessons.md",
+    DOCS / "roadmap.md",
+    DOCS / "reference" / "python.md",
+    DOCS / "how" / "verification.md",
+    DOCS / "how" / "campaigns.md",
+    *sorted((DOCS / "start").glob("*.md")),
+    *sorted((DOCS / "guides").glob("own-[bc]*.md")),
+    *sorted((DOCS / "performance").glob("[!m]*.md")),
+    DOCS / "performance" / "models.md",
+    *(DOCS / "cores" / f"{core}.md" for core in ("cherry", "imagine", "opentpu", "opu", "pim")),
+]
 
 
 class Page(HTMLParser):
     """Places of a page, and what it leads to."""
+
     def __init__(self, text):
         super().__init__()
         self.places, self.targets = {""}, []
@@ -52,8 +65,13 @@ def site(tmp_path_factory):
     if not all(importlib.util.find_spec(name) for name in ("mkdocs", "material", "mkdocstrings")):
         pytest.skip("MkDocs is not installed: pip install -e '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
-    done = subprocess.run([sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)], cwd=ROOT, capture_output=True, text=True,
-                          env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
     assert done.returncode == 0 and "WARNING" not in done.stderr, done.stderr
     return folder.resolve()
 
@@ -69,13 +87,22 @@ def test_python_page_has_the_docstrings(site):
 
 
 def test_broken_links_are_seen(tmp_path):
-    (tmp_path / "a.html").write_text('<p id="x"><a href="#x"></a><a href="#y"></a><a href="b.html"></a><img src="c.svg"><a href="https://d.example"></a>')
+    (tmp_path / "a.html").write_text(
+        '<p id="x"><a href="#x"></a><a href="#y"></a><a href="b.html"></a><img src="c.svg"><a '
+        'href="https://d.example"></a>'
+    )
     assert sorted(broken(tmp_path)) == ["a.html: #y", "a.html: b.html", "a.html: c.svg"]
 
 
 def test_links_to_sources_keep_their_words():
-    text = "[carry.v](../../tools/build/ecp5/carry.v), [rules](../../CONTRIBUTING.md#x), [isa](../isa/), [PIM](pim.md#y), [web](https://a.example), [here](#z)"
-    assert without_sources(text, DOCS / "performance") == "`carry.v`, rules, isa, [PIM](pim.md#y), [web](https://a.example), [here](#z)"
+    text = (
+        "[carry.v](../../tools/build/ecp5/carry.v), [rules](../../CONTRIBUTING.md#x), "
+        "[isa](../isa/), [PIM](pim.md#y), [web](https://a.example), [here](#z)"
+    )
+    assert (
+        without_sources(text, DOCS / "performance")
+        == "`carry.v`, rules, isa, [PIM](pim.md#y), [web](https://a.example), [here](#z)"
+    )
 
 
 def test_brackets_are_no_references():
@@ -92,7 +119,17 @@ def test_first_paragraph(document):
 
 def test_documents_that_are_named_exist():
     """Sources and tests cite documents by their paths; so do documents in backticks."""
-    files = [path for room in ("boards", "firmware", "gateware", "tools", "tests", "docs") for path in (ROOT / room).rglob("*") if path.suffix in (".py", ".md", ".toml", ".hpp", ".v")]
-    missing = {f"{path.relative_to(ROOT)}: {name}" for path in [*files, ROOT / "CONTRIBUTING.md"] if path != Path(__file__)
-               for name in re.findall(r"(?<![\w/.-])docs/[\w/.-]+\.(?:md|json)\b", path.read_text()) if not (ROOT / name).is_file()}
+    files = [
+        path
+        for room in ("boards", "firmware", "gateware", "tools", "tests", "docs")
+        for path in (ROOT / room).rglob("*")
+        if path.suffix in (".py", ".md", ".toml", ".hpp", ".v")
+    ]
+    missing = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in [*files, ROOT / "CONTRIBUTING.md"]
+        if path != Path(__file__)
+        for name in re.findall(r"(?<![\w/.-])docs/[\w/.-]+\.(?:md|json)\b", path.read_text())
+        if not (ROOT / name).is_file()
+    }
     assert not missing

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A target's token appears in nothing that a command prints or writes."""
+
 import json
 
 import pytest
@@ -20,8 +21,16 @@ PUBLIC = "socket://127.0.0.1:9?token=.."
 def plan(quintet, tmp_path, monkeypatch):
     """A compiled network; the port with the token leads to a golden model."""
     folder = tmp_path / "net"
-    made = quintet("compile", digits.FOLDER / "mlp.onnx", "--for", "model:opu", "--calibrate",
-                   f"{digits.FOLDER / 'digits.npz'}:calibration", "-o", folder)
+    made = quintet(
+        "compile",
+        digits.FOLDER / "mlp.onnx",
+        "--for",
+        "model:opu",
+        "--calibrate",
+        f"{digits.FOLDER / 'digits.npz'}:calibration",
+        "-o",
+        folder,
+    )
     assert made.code == 0, made.err
     whole = names.open_target
 
@@ -29,6 +38,7 @@ def plan(quintet, tmp_path, monkeypatch):
         if TOKEN in name:
             return ModelTarget(name=names.public_name(name), isa="opu")
         return whole(name, *args, **options)
+
     monkeypatch.setattr(names, "open_target", open_any)
     monkeypatch.setattr(targets, "open_target", open_any)
     return folder
@@ -37,18 +47,31 @@ def plan(quintet, tmp_path, monkeypatch):
 @pytest.mark.parametrize("form", [(), ("--json",)])
 @pytest.mark.parametrize("command", ["infer", "verify"])
 def test_networks(quintet, plan, command, form):
-    options = ("--input", f"{digits.FOLDER / 'digits.npz'}:calibration") if command == "infer" else ()
+    options = (
+        ("--input", f"{digits.FOLDER / 'digits.npz'}:calibration") if command == "infer" else ()
+    )
     ran = quintet(command, plan, "--on", PORT, *options, *form)
     assert ran.code == 0, ran.err
     assert TOKEN not in ran.out + ran.err and PUBLIC in ran.out
 
 
 def test_page_of_a_network(quintet, plan, tmp_path):
-    ran = quintet("infer", plan, "--on", PORT, "--input", f"{digits.FOLDER / 'digits.npz'}:calibration", "--json")
+    ran = quintet(
+        "infer",
+        plan,
+        "--on",
+        PORT,
+        "--input",
+        f"{digits.FOLDER / 'digits.npz'}:calibration",
+        "--json",
+    )
     (tmp_path / "infer.json").write_text(ran.out)
     page = quintet("report", tmp_path / "infer.json", "-o", tmp_path / "page.html")
     assert page.code == 0, page.err
-    assert TOKEN not in (tmp_path / "page.html").read_text() and json.loads(ran.out)["target"] == PUBLIC
+    assert (
+        TOKEN not in (tmp_path / "page.html").read_text()
+        and json.loads(ran.out)["target"] == PUBLIC
+    )
 
 
 def test_refused_trace(quintet, tmp_path):

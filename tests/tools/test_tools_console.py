@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What commands show: tables, JSON, progress on a terminal and nowhere else."""
+
 import io
 import json
 import sys
@@ -30,7 +31,9 @@ def test_table(capsys):
     console.table(("name", ">value"), [("region_base[0]", 1), ("x" * 300, 23)], title="A table")
     console.result({"x": 1})
     lines = capsys.readouterr().out.splitlines()
-    assert "region_base[0]" in "".join(lines) and any("x" * 300 in line and line.rstrip().endswith("23") for line in lines)
+    assert "region_base[0]" in "".join(lines) and any(
+        "x" * 300 in line and line.rstrip().endswith("23") for line in lines
+    )
     assert "{" not in "".join(lines)
 
 
@@ -49,7 +52,9 @@ def test_progress(monkeypatch, capsys):
     assert "[bold]x" in terminal.getvalue()
 
 
-@pytest.mark.parametrize("text, shown", [("12 µs ─", "12 \\xb5s \\u2500"), ("x\udcff.bin", "x\\udcff.bin")])
+@pytest.mark.parametrize(
+    "text, shown", [("12 µs ─", "12 \\xb5s \\u2500"), ("x\udcff.bin", "x\\udcff.bin")]
+)
 def test_signs_that_the_output_has_not_got(text, shown):
     raw = io.BytesIO()
     file = io.TextIOWrapper(raw, "ascii", write_through=True)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo, on the model and on a board behind the link (the virtual board's own run is tested with the virtual board)."""
+"""The demo, on the model and on a board behind the link (the virtual board's own run is tested with
+the virtual board)."""
+
 import pytest
 
 from quintet.firmware import demo
@@ -11,33 +13,56 @@ def test_on_the_model(quintet):
     ran = quintet("demo", "--on", "model", "--json")
     assert ran.code == 0, ran.err
     values = ran.json
-    assert values["equals_model"] and [n["network"] for n in values["networks"]] == ["unmodified instruction set",
-                                                                                     "with normalisation"]
+    assert values["equals_model"] and [n["network"] for n in values["networks"]] == [
+        "unmodified instruction set",
+        "with normalisation",
+    ]
     plain, norm = values["networks"]
     assert plain["images"] == norm["images"] == 540
     assert plain["accuracy"] >= 0.95 and norm["accuracy"] >= norm["float_accuracy"] - 0.01
-    assert all(line.startswith("[") for line in ran.err.splitlines()) and len(ran.err.splitlines()) == 10
+    assert (
+        all(line.startswith("[") for line in ran.err.splitlines())
+        and len(ran.err.splitlines()) == 10
+    )
 
 
 def test_table(quintet):
     ran = quintet("demo", "--on", "model:opentpu?preset=up5k-4x4")
-    assert ran.code == 0 and "unmodified instruction set" in ran.out and "with normalisation" not in ran.out
-    assert "images recognised" in ran.out and "every bit" in ran.out and "cycles at work" not in ran.out
+    assert (
+        ran.code == 0
+        and "unmodified instruction set" in ran.out
+        and "with normalisation" not in ran.out
+    )
+    assert (
+        "images recognised" in ran.out
+        and "every bit" in ran.out
+        and "cycles at work" not in ran.out
+    )
 
 
 @pytest.fixture
 def board(monkeypatch):
     board = FakeBoard(preset="up5k-4x4", size=128 << 10, cycles=40_000)
     whole = demo.open_target
-    monkeypatch.setattr(demo, "open_target", lambda name, **options: LinkTarget(client=board, name=name) if name == "board"
-                        else whole(name, **options))
+    monkeypatch.setattr(
+        demo,
+        "open_target",
+        lambda name, **options: (
+            LinkTarget(client=board, name=name) if name == "board" else whole(name, **options)
+        ),
+    )
     return board
 
 
 def test_on_a_board(quintet, board):
     ran = quintet("demo", "--on", "board")
     assert ran.code == 0, ran.err
-    assert "800 µs" in ran.out and "100.0 %" in ran.out and "MACs a cycle" in ran.out and "the array's limit is 16" in ran.out
+    assert (
+        "800 µs" in ran.out
+        and "100.0 %" in ran.out
+        and "MACs a cycle" in ran.out
+        and "the array's limit is 16" in ran.out
+    )
 
 
 def test_differences_are_said(quintet, board):
@@ -48,6 +73,7 @@ def test_differences_are_said(quintet, board):
         run()
         if ended:
             board.memory[0x8000:] ^= 0x5A
+
     board._update = broken
     ran = quintet("demo", "--on", "board")
     assert ran.code == 1 and "DIFFERENT" in ran.out and "NO" in ran.out
@@ -56,7 +82,11 @@ def test_differences_are_said(quintet, board):
 @pytest.mark.parametrize("isa", ["cherry", "imagine", "opu", "pim"])
 def test_other_cores(quintet, isa):
     ran = quintet("demo", "--on", f"model:{isa}")
-    assert ran.code == 2 and ran.err.splitlines()[-1] == f"quintet: model:{isa} holds core {isa}; the demo needs opentpu"
+    assert (
+        ran.code == 2
+        and ran.err.splitlines()[-1]
+        == f"quintet: model:{isa} holds core {isa}; the demo needs opentpu"
+    )
 
 
 def test_other_targets(quintet):

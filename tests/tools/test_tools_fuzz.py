@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""No command line and no file makes a command end otherwise than it may: exit codes 0 to 5, one line that says what is wrong, no traceback, no hang, no
-file half-written or changed by a command that failed. ``python tests/tools/fuzz_worker.py SEED`` repeats a case."""
+"""No command line and no file makes a command end otherwise than it may: exit codes 0 to 5, one
+line that says what is wrong, no traceback, no hang, no file half-written or changed by a command
+that failed. ``python tests/tools/fuzz_worker.py SEED`` repeats a case."""
+
 import json
 import os
 import queue
@@ -19,12 +21,22 @@ SHORT, LONG, BLOCK = 300, 3000, 500
 
 
 def cases(first, last):
-    """Results of the cases of seeds ``first`` to ``last`` - 1, in order; one that hangs or takes its process down has it said in ``troubles``."""
+    """Results of the cases of seeds ``first`` to ``last`` - 1, in order; one that hangs or takes
+    its process down has it said in ``troubles``."""
     while first < last:
-        with subprocess.Popen([sys.executable, str(WORKER), str(first), str(last)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              encoding="utf-8", errors="backslashreplace") as process:
+        with subprocess.Popen(
+            [sys.executable, str(WORKER), str(first), str(last)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="backslashreplace",
+        ) as process:
             said, errors = queue.Queue(), []
-            readers = [threading.Thread(target=_read, args=(process.stdout, said)), threading.Thread(target=lambda p=process, e=errors: e.extend(p.stderr))]
+            readers = [
+                threading.Thread(target=_read, args=(process.stdout, said)),
+                threading.Thread(target=lambda p=process, e=errors: e.extend(p.stderr)),
+            ]
             for reader in readers:
                 reader.start()
             running, trouble = None, ""
@@ -47,7 +59,16 @@ def cases(first, last):
                 reader.join()
         if first < last:
             assert running is not None, "".join(errors)[-3000:]
-            yield {"seed": running, "args": ["?"], "code": None, "troubles": [trouble or f"its process ended with {process.returncode}: {''.join(errors)[-2000:]}"], "err": ""}
+            yield {
+                "seed": running,
+                "args": ["?"],
+                "code": None,
+                "troubles": [
+                    trouble
+                    or f"its process ended with {process.returncode}: {''.join(errors)[-2000:]}"
+                ],
+                "err": "",
+            }
             first = running + 1
 
 
@@ -63,8 +84,13 @@ def check(first, last):
     for result in cases(first, last):
         codes[result["code"]] += 1
         if result["troubles"]:
-            found.append(f"python tests/tools/fuzz_worker.py {result['seed']}    # quintet {' '.join(map(repr, result['args']))}\n    "
-                         + "; ".join(result["troubles"]))
+            found.append(
+                (
+                    f"python tests/tools/fuzz_worker.py {result['seed']}    # quintet "
+                    f"{' '.join(map(repr, result['args']))}\n    "
+                )
+                + "; ".join(result["troubles"])
+            )
     assert not found, f"{len(found)} of {last - first} cases\n" + "\n".join(found)
     return codes
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The README stays true: its table, its commands, its links, its length; and the first job."""
+
 import re
 import sys
 from pathlib import Path
@@ -26,14 +27,18 @@ def test_length():
 
 
 def test_job():
-    text = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "start" / "first-job.md").read_text(), re.S)[1]
+    text = re.search(
+        r"```toml\n(.*?)```", (ROOT / "docs" / "start" / "first-job.md").read_text(), re.S
+    )[1]
     shown, run = tomllib.loads(text), tomllib.loads(JOB)
     del run["limits"]
     assert shown == run
 
 
 def test_commands():
-    named = set(re.findall(r"`quintet (\w+)", TEXT)) | set(re.findall(r"^quintet (\w+)", TEXT, re.M))
+    named = set(re.findall(r"`quintet (\w+)", TEXT)) | set(
+        re.findall(r"^quintet (\w+)", TEXT, re.M)
+    )
     assert {"demo", "compile", "infer", "run"} <= named <= set(COMMANDS)
     text = (ROOT / "docs" / "reference" / "command-line.md").read_text()
     assert set(re.findall(r"^\| `(\w+)", text.split("## Output")[0], re.M)) == set(COMMANDS)

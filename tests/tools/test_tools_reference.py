@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The reference pages are those of the tables as they are now."""
+
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from quintet.tools.pages.reference import MARKER, control_block_page, main, refe
 
 
 def test_pages_are_current(capsys):
-    assert main(["--check"]) == 0, f"run python -m quintet.tools.pages.reference: {capsys.readouterr().err}"
+    assert main(["--check"]) == 0, (
+        f"run python -m quintet.tools.pages.reference: {capsys.readouterr().err}"
+    )
 
 
 @pytest.mark.parametrize("name", room_names())
@@ -22,7 +25,11 @@ def test_every_room_has_a_page_and_a_specification(name):
 
 def test_control_block_page_names_everything():
     page = control_block_page()
-    for name in (*(r.name for r in COMMON_REGISTERS), *(f"cnt_{c.name}" for c in COMMON_COUNTERS), *SOC_REGISTERS):
+    for name in (
+        *(r.name for r in COMMON_REGISTERS),
+        *(f"cnt_{c.name}" for c in COMMON_COUNTERS),
+        *SOC_REGISTERS,
+    ):
         assert f"`{name}`" in page, name
 
 
@@ -31,7 +38,14 @@ def test_page_names_everything():
     page = reference_page(room)
     assert page.startswith(MARKER)
     isa, space = room.isa.ISA, room.params.SPACE
-    for name in (*isa.opcodes, *isa.fault_codes, *isa.register_map, *room.software.SOFTWARE.forms, *space.parameters, *space.presets):
+    for name in (
+        *isa.opcodes,
+        *isa.fault_codes,
+        *isa.register_map,
+        *room.software.SOFTWARE.forms,
+        *space.parameters,
+        *space.presets,
+    ):
         assert f"`{name}" in page or f"### {name}" in page, name
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of several programs: what the array keeps between them, counters, the common limit, faults, refusals."""
+"""Jobs of several programs: what the array keeps between them, counters, the common limit, faults,
+refusals."""
+
 import numpy as np
 import pytest
 
@@ -26,19 +28,31 @@ def resident(tmp_path):
     """A job: loader, then the kernel for two vectors; the layer and the vectors."""
     made, rng = Resident([layer()], PARAMS), np.random.default_rng(5)
     vectors = [rng.integers(-900, 900, 40) for _ in range(2)]
-    path = write_job(tmp_path, "mine", [made.loader(), *(made.kernel(0, [x]) for x in vectors)], comment="loader, kernels")
+    path = write_job(
+        tmp_path,
+        "mine",
+        [made.loader(), *(made.kernel(0, [x]) for x in vectors)],
+        comment="loader, kernels",
+    )
     return path, made, vectors
 
 
 def small_job(*calls, **options):
-    """A job of one program for each list of calls of the assembler, at 0x1000, 0x2000 ...; results at 0x8000."""
+    """A job of one program for each list of calls of the assembler, at 0x1000, 0x2000 ...; results
+    at 0x8000."""
     runs = []
     for index, names in enumerate(calls):
         asm = IMAGineAsm()
         for name in names:
             getattr(asm, name)()
         data = b"".join(word.to_bytes(4, "little") for word in asm.words())
-        runs.append(Run(data, 0x1000 * (index + 1), {"output_at": 0x8000 + 64 * index, "output_limit": 0x8040 + 64 * index}))
+        runs.append(
+            Run(
+                data,
+                0x1000 * (index + 1),
+                {"output_at": 0x8000 + 64 * index, "output_limit": 0x8040 + 64 * index},
+            )
+        )
     return Job(core="imagine", runs=runs, **options)
 
 
@@ -49,7 +63,11 @@ def test_weights_stay_between_programs(resident):
     for index, x in enumerate(vectors):
         y = result.tensors[f"mine_{index + 1}_y.npy"]
         assert made.results(0, y[..., 0]).tolist() == layer().reference(x).tolist()
-    assert [step.name for step in result.image.steps] == ["mine_0.s", "mine_1.s", "mine_2.s"] and result.outcome.status == "done"
+    assert [step.name for step in result.image.steps] == [
+        "mine_0.s",
+        "mine_1.s",
+        "mine_2.s",
+    ] and result.outcome.status == "done"
     assert len(result.outcomes) == 3 and result.outcomes[0].counters["bytes_written"] == 0
     for name, value in result.outcome.counters.items():
         assert value == sum(one.counters[name] for one in result.outcomes)
@@ -70,8 +88,14 @@ def test_report(resident, quintet, tmp_path):
     path, _, _ = resident
     ran = quintet("run", path, "--on", TARGET, "--out", tmp_path / "out", "--json")
     values = ran.json
-    assert ran.code == 0 and [run["program"] for run in values["runs"]] == ["mine_0.s", "mine_1.s", "mine_2.s"]
-    assert values["counters"]["instructions"] == sum(run["counters"]["instructions"] for run in values["runs"])
+    assert ran.code == 0 and [run["program"] for run in values["runs"]] == [
+        "mine_0.s",
+        "mine_1.s",
+        "mine_2.s",
+    ]
+    assert values["counters"]["instructions"] == sum(
+        run["counters"]["instructions"] for run in values["runs"]
+    )
     assert {run["status"] for run in values["runs"]} == {"done"} and values["fault"] is None
     ran = quintet("run", path, "--on", TARGET, "--out", tmp_path / "out")
     assert "run[0] (mine_0.s)" in ran.out and "run[2] (mine_2.s)" in ran.out
@@ -91,9 +115,17 @@ def test_faults_name_the_program(resident, quintet):
     source.write_text(source.read_text() + ".word 0xffffffff\n")
     ran = quintet("run", path, "--on", TARGET, "--json")
     fault = ran.json["fault"]
-    assert ran.code == 5 and fault["name"] == "illegal_submodule" and fault["run"] == 1 and len(ran.json["runs"]) == 2
+    assert (
+        ran.code == 5
+        and fault["name"] == "illegal_submodule"
+        and fault["run"] == 1
+        and len(ran.json["runs"]) == 2
+    )
     assert fault["file"] == str(source) and fault["line"] == len(source.read_text().splitlines())
-    assert "core fault in run[1] (mine_1.s): illegal_submodule" in ran.err and ran.json["outputs"] == []
+    assert (
+        "core fault in run[1] (mine_1.s): illegal_submodule" in ran.err
+        and ran.json["outputs"] == []
+    )
     assert ran.json["runs"][0]["status"] == "done" and ran.json["runs"][1]["status"] == "fault"
     assert "equal: the way the run ended" in quintet("verify", path, "--on", TARGET).out
 
@@ -112,6 +144,7 @@ def test_the_limit_is_for_all_together(limit, ended):
 def test_a_limit_that_is_used_up_stops_the_next_program(isa, tmp_path):
     """Every model takes a limit of 0; their own first programs use up exactly what there is."""
     from quintet.gateware.isa.asm import assemble_text
+
     ends = {"opentpu": "HLT", "opu": "end", "pim": "nop", "cherry": "nop"}
     room = Job(core=isa, program=b"1", program_at=0).room
     data = assemble_text(room.software.SOFTWARE, ends[isa]).data
@@ -122,12 +155,14 @@ def test_a_limit_that_is_used_up_stops_the_next_program(isa, tmp_path):
         assert first.status == "done"
         job = Job(core=isa, runs=[Run(data, 0x1000), Run(data, 0x2000)], cycle_limit=max(used, 1))
         result = run_job(job, target)
-    assert [outcome.status for outcome in result.outcomes] == (["done", "aborted"] if used else ["done", "done"])
+    assert [outcome.status for outcome in result.outcomes] == (
+        ["done", "aborted"] if used else ["done", "done"]
+    )
 
 
 def test_registers_stay_and_change():
     job = small_job(["vv_parallelEn"], ["vv_parallelEn"], ["vv_parallelEn"])
-    job.runs[1] = Run(job.runs[1].program, 0x2000)          # goes on where the first wrote
+    job.runs[1] = Run(job.runs[1].program, 0x2000)  # goes on where the first wrote
     job.saves = [Save(0x8000, "a.bin", size=16), Save(0x8080, "b.bin", size=16)]
     with open_target(TARGET) as target:
         target.write(0x8000, bytes(0x100))
@@ -138,7 +173,10 @@ def test_registers_stay_and_change():
 
 def test_one_program_may_run_twice():
     job = small_job(["vv_parallelEn"])
-    job.runs = [job.runs[0], Run(job.runs[0].program, 0x1000, {"output_at": 0x9000, "output_limit": 0x9040})]
+    job.runs = [
+        job.runs[0],
+        Run(job.runs[0].program, 0x1000, {"output_at": 0x9000, "output_limit": 0x9040}),
+    ]
     with open_target(TARGET) as target:
         result = run_job(job, target)
         assert target.read(0x9000, 16) == target.read(0x8000, 16) != bytes(16)
@@ -146,13 +184,16 @@ def test_one_program_may_run_twice():
 
 
 def test_verify_names_program_and_instruction(resident):
-    """The first difference is written by the second kernel; counters are compared program by program."""
+    """The first difference is written by the second kernel; counters are compared program by
+    program."""
     path, _, _ = resident
     job = Job.load(path)
 
     def opener(name, change=False):
         def make():
-            target = ModelTarget(name=name, isa="imagine", overrides={"rows": 4, "cols": 2, "depth": 512})
+            target = ModelTarget(
+                name=name, isa="imagine", overrides={"rows": 4, "cols": 2, "depth": 512}
+            )
             run, count = target.run, []
 
             def changed(registers, *args, **options):
@@ -161,28 +202,39 @@ def test_verify_names_program_and_instruction(resident):
                 if change and len(count) == 3:
                     target.memory[registers["output_at"]] ^= 1
                 return outcome
+
             target.run = changed
             return target
+
         make.kind = "model"
         return make
+
     comparison = verify_job(job, opener("A"), opener("B", True))
     difference = comparison.difference
-    assert difference.element == "mine_2_y.npy[0, 0, 0]" and difference.file.endswith("mine_2.s") and difference.line
+    assert (
+        difference.element == "mine_2_y.npy[0, 0, 0]"
+        and difference.file.endswith("mine_2.s")
+        and difference.line
+    )
     comparison = verify_job(job, opener("A"), opener("B"))
     assert comparison.equal
     a, b = comparison.a, comparison.b
     b.outcomes[1].counters["bytes_read"] += 1
     assert compare(job, a, b).troubles == [
-        f"counter bytes_read of run[1] (mine_1.s) differs: {a.outcomes[1].counters['bytes_read']:,} on A, "
-        f"{a.outcomes[1].counters['bytes_read'] + 1:,} on B"]
+        f"counter bytes_read of run[1] (mine_1.s) differs: "
+        f"{a.outcomes[1].counters['bytes_read']:,} on A, "
+        f"{a.outcomes[1].counters['bytes_read'] + 1:,} on B"
+    ]
     b.outcomes[1].counters["bytes_read"] -= 1
     b.outcomes[2].values["vectors"] += 1
-    assert compare(job, a, b).troubles == ["register vectors of run[2] (mine_2.s) differs: 0x2 on A, 0x3 on B"]
+    assert compare(job, a, b).troubles == [
+        "register vectors of run[2] (mine_2.s) differs: 0x2 on A, 0x3 on B"
+    ]
     b.outcomes.pop()
     assert compare(job, a, b).troubles[0] == "A ended in run[2] (mine_2.s), B in run[1] (mine_1.s)"
 
 
-JOB = '''core = "imagine"
+JOB = """core = "imagine"
 [[run]]
 program = "a.bin"
 program_at = 0x1000
@@ -190,36 +242,75 @@ program_at = 0x1000
 program = "b.bin"
 program_at = 0x2000
 registers = { output_at = 0x3000 }
-'''
+"""
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ("[[run]]\nprogram = \"a.bin\"", 'program = "a.bin"\n[[run]]\nprogram = "a.bin"',
-     'program = "a.bin": expected no such key beside [[run]], which names each program'),
-    ('core = "imagine"', 'core = "imagine"\nprogram_at = 0', "program_at = 0: expected no such key beside [[run]], which names "
-                                                             "each program"),
-    ('"b.bin"', '"c.bin"', 'run[1].program = "FOLDER/c.bin": no such file'),
-    ('program = "b.bin"', 'program = ""', 'run[1].program = "": expected the path of a program'),
-    ('program = "b.bin"\n', "", "run[1].program is missing; expected a string"),
-    ("program_at = 0x2000\n", "", "run[1].program_at is missing; expected an integer"),
-    ("0x2000", "0x2001", "run[1].program_at = 0x2001: expected a multiple of 4 for imagine"),
-    ("0x2000", "-4", "run[1].program_at = -4: expected an address, an integer from 0 to 0xffffffff"),
-    ("0x2000", "0x1000", "run[0] (a.bin) at 0x1000..0x1007 overlaps run[1] (b.bin) at 0x1000..0x1003"),
-    ("output_at = 0x3000", "output = 1", 'run[1].registers.output = 1: '),
-    ("output_at = 0x3000", "output_count = 1", "run[1].registers.output_count = 1: is read-only"),
-    ("output_at = 0x3000", "window_base = 0x80, window_limit = 0x40",
-     "run[1].registers.window_limit = 0x40: lies below window_base 0x80"),
-    ("output_at = 0x3000", "window_limit = 0x4000000", "run[1]: registers.window_limit = 0x4000000: lies past the main memory of model"),
-    ("output_at = 0x3000", "output_at = 0x2000, output_limit = 0x2010",
-     "run[1]: the output area 0x2000..0x200f (output_at, output_limit) overlaps the program at 0x2000..0x2003"),
-    ("registers", "register", "run[1].register: unknown key; did you mean registers?"),
-    ("[[run]]\n", "[[runs]]\n", "runs: unknown key; did you mean run?"),
-    (JOB, 'core = "imagine"\nrun = []\n', "run: no program; expected at least one [[run]]"),
-    (JOB, 'core = "imagine"\nrun = 5\n', "run = 5: expected an array"),
-    (JOB, 'core = "imagine"\n', "program is missing; expected a string"),
-    ("registers", '[[save]]\nfile = "a.bin"\nat = 0\nsize = 4\n[registers]\n#',
-     'save[0].file = "a.bin": expected another name: this is the file of a program'),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        (
+            '[[run]]\nprogram = "a.bin"',
+            'program = "a.bin"\n[[run]]\nprogram = "a.bin"',
+            'program = "a.bin": expected no such key beside [[run]], which names each program',
+        ),
+        (
+            'core = "imagine"',
+            'core = "imagine"\nprogram_at = 0',
+            "program_at = 0: expected no such key beside [[run]], which names each program",
+        ),
+        ('"b.bin"', '"c.bin"', 'run[1].program = "FOLDER/c.bin": no such file'),
+        (
+            'program = "b.bin"',
+            'program = ""',
+            'run[1].program = "": expected the path of a program',
+        ),
+        ('program = "b.bin"\n', "", "run[1].program is missing; expected a string"),
+        ("program_at = 0x2000\n", "", "run[1].program_at is missing; expected an integer"),
+        ("0x2000", "0x2001", "run[1].program_at = 0x2001: expected a multiple of 4 for imagine"),
+        (
+            "0x2000",
+            "-4",
+            "run[1].program_at = -4: expected an address, an integer from 0 to 0xffffffff",
+        ),
+        (
+            "0x2000",
+            "0x1000",
+            "run[0] (a.bin) at 0x1000..0x1007 overlaps run[1] (b.bin) at 0x1000..0x1003",
+        ),
+        ("output_at = 0x3000", "output = 1", "run[1].registers.output = 1: "),
+        (
+            "output_at = 0x3000",
+            "output_count = 1",
+            "run[1].registers.output_count = 1: is read-only",
+        ),
+        (
+            "output_at = 0x3000",
+            "window_base = 0x80, window_limit = 0x40",
+            "run[1].registers.window_limit = 0x40: lies below window_base 0x80",
+        ),
+        (
+            "output_at = 0x3000",
+            "window_limit = 0x4000000",
+            "run[1]: registers.window_limit = 0x4000000: lies past the main memory of model",
+        ),
+        (
+            "output_at = 0x3000",
+            "output_at = 0x2000, output_limit = 0x2010",
+            "run[1]: the output area 0x2000..0x200f (output_at, output_limit) overlaps the "
+            "program at 0x2000..0x2003",
+        ),
+        ("registers", "register", "run[1].register: unknown key; did you mean registers?"),
+        ("[[run]]\n", "[[runs]]\n", "runs: unknown key; did you mean run?"),
+        (JOB, 'core = "imagine"\nrun = []\n', "run: no program; expected at least one [[run]]"),
+        (JOB, 'core = "imagine"\nrun = 5\n', "run = 5: expected an array"),
+        (JOB, 'core = "imagine"\n', "program is missing; expected a string"),
+        (
+            "registers",
+            '[[save]]\nfile = "a.bin"\nat = 0\nsize = 4\n[registers]\n#',
+            'save[0].file = "a.bin": expected another name: this is the file of a program',
+        ),
+    ],
+)
 def test_refused(tmp_path, old, new, message):
     (tmp_path / "a.bin").write_bytes(bytes(8))
     (tmp_path / "b.bin").write_bytes(bytes(4))
@@ -227,13 +318,20 @@ def test_refused(tmp_path, old, new, message):
     (tmp_path / "job.toml").write_text(JOB.replace(old, new))
     with open_target("model") as target, pytest.raises(JobError) as error:
         run_job(Job.load(tmp_path / "job.toml"), target)
-    assert str(error.value).startswith(f"{tmp_path / 'job.toml'}: {message}".replace("FOLDER", str(tmp_path)))
+    assert str(error.value).startswith(
+        f"{tmp_path / 'job.toml'}: {message}".replace("FOLDER", str(tmp_path))
+    )
 
 
 def test_refused_from_python():
-    with pytest.raises(JobError, match=r"job: program and program_at stand in \[\[run\]\] where a job has several programs"):
+    with pytest.raises(
+        JobError,
+        match=r"job: program and program_at stand in \[\[run\]\] where a job has several programs",
+    ):
         Job(core="imagine", program=b"1234", program_at=0, runs=[Run(b"1234", 0)])
-    with pytest.raises(JobError, match="job: program is missing; expected a path, or bytes in binary form"):
+    with pytest.raises(
+        JobError, match="job: program is missing; expected a path, or bytes in binary form"
+    ):
         Job(core="imagine")
     with pytest.raises(JobError, match=r"job: run\[1\].program = .*: is empty"):
         Job(core="imagine", runs=[Run(b"1234", 0), Run(b"", 64)]).image(PARAMS, 4096)
@@ -244,4 +342,8 @@ def test_written_jobs_refused(tmp_path):
         write_job(tmp_path, "x", [])
     other = SPACE.resolve("sim", {"rows": 4, "cols": 2, "depth": 1024})
     with pytest.raises(KernelError, match="job x: program 1 is for another build than program 0"):
-        write_job(tmp_path, "x", [Resident([layer()], PARAMS).loader(), Resident([layer()], other).loader()])
+        write_job(
+            tmp_path,
+            "x",
+            [Resident([layer()], PARAMS).loader(), Resident([layer()], other).loader()],
+        )

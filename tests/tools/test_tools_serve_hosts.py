@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a served board owes its hosts: those that come, that go, that are too many, and that wait (docs/how/link.md, "Served boards")."""
+"""What a served board owes its hosts: those that come, that go, that are too many, and that wait
+(docs/how/link.md, "Served boards")."""
+
 import os
 import random
 import struct
@@ -26,7 +28,8 @@ from quintet.tools.link.served import ServedPipe
 from quintet.tools.serve import ServeError, SocketEndpoint, listener, server
 from tests.tools.tools_slow_board import BYTE, SlowBoard, connect, served
 
-#: Simulated so slowly that the board takes 4 KB a second, as one of some size does: 100 KB last 25 seconds.
+#: Simulated so slowly that the board takes 4 KB a second, as one of some size does: 100 KB last 25
+#: seconds.
 SLOW = 4096 * BYTE
 HELLO = b"\0" + encode_notice(Notice.HELLO)
 TOKEN = "a-token.of_some~length"
@@ -46,13 +49,14 @@ def send(name, data):
     else:
         handle = os.open(name, os.O_RDWR | os.O_NOCTTY)
         while data:
-            data = data[os.write(handle, data):]
+            data = data[os.write(handle, data) :]
         time.sleep(0.1)
         os.close(handle)
 
 
 def identify(name):
-    """Seconds that a new host waits for identify, all answers that it gets to see, and how many frames were damaged."""
+    """Seconds that a new host waits for identify, all answers that it gets to see, and how many
+    frames were damaged."""
     began = time.monotonic()
     with open_pipe(name) as pipe:
         pipe.write(HELLO + Request(Operation.IDENTIFY, length=64).encode(b"\x77\0", 0))
@@ -64,12 +68,20 @@ def identify(name):
 
 
 def only_ours(answers, damaged):
-    return len(answers) == 1 and answers[0].operation == Operation.IDENTIFY and answers[0].session[0] == 0x77 and not damaged
+    return (
+        len(answers) == 1
+        and answers[0].operation == Operation.IDENTIFY
+        and answers[0].session[0] == 0x77
+        and not damaged
+    )
 
 
 # Those that go
 
-@pytest.mark.parametrize("noise", [random.Random(1).randbytes(100_000), bytes(100_000), b"\1\2\3" * 33_333])
+
+@pytest.mark.parametrize(
+    "noise", [random.Random(1).randbytes(100_000), bytes(100_000), b"\1\2\3" * 33_333]
+)
 def test_noise_does_not_block_the_next_host(kind, noise):
     with served(SlowBoard(SLOW), kind) as name:
         send(name, noise)
@@ -81,11 +93,13 @@ def test_requests_of_a_host_that_left_are_neither_answered_to_the_next_nor_execu
     board = SlowBoard(SLOW)
     session = b"\x11\1"
     requests = [Request(Operation.IDENTIFY, length=64).encode(b"\x11\0", 0)]
-    requests += [Request(Operation.WRITE, 4 * n, data=b"\xee" * 4).encode(session, n) for n in range(100)]
+    requests += [
+        Request(Operation.WRITE, 4 * n, data=b"\xee" * 4).encode(session, n) for n in range(100)
+    ]
     requests += [Request(Operation.READ, 0, 1024).encode(session, n) for n in range(100, 110)]
     with served(board, kind) as name:
         send(name, b"\0" + b"".join(requests))
-        time.sleep(0.05)            # less than any program needs to start
+        time.sleep(0.05)  # less than any program needs to start
         seconds, answers, damaged = identify(name)
     assert seconds < 1.5 and only_ours(answers, damaged), (seconds, answers, damaged)
     assert board.memory.data.count(0xEE) < 4 * 50
@@ -93,16 +107,21 @@ def test_requests_of_a_host_that_left_are_neither_answered_to_the_next_nor_execu
 
 def test_a_loader_that_is_killed_leaves_nothing_behind(kind):
     board = SlowBoard(SLOW)
-    code = ("import sys; from quintet.tools import open_target; t = open_target(sys.argv[1]); print('open', flush=True)\n"
-            "while True: t.write(0, bytes(range(1, 251)) * 200)")
+    code = (
+        "import sys; from quintet.tools import open_target; t = open_target(sys.argv[1]); "
+        "print('open', flush=True)\n"
+        "while True: t.write(0, bytes(range(1, 251)) * 200)"
+    )
     with served(board, kind) as name:
-        loader = subprocess.Popen([sys.executable, "-c", code, name], stdout=subprocess.PIPE, text=True)
+        loader = subprocess.Popen(
+            [sys.executable, "-c", code, name], stdout=subprocess.PIPE, text=True
+        )
         assert loader.stdout.readline() == "open\n"
         time.sleep(0.3)
         loader.kill()
         loader.wait()
         loader.stdout.close()
-        time.sleep(0.05)            # less than any program needs to start
+        time.sleep(0.05)  # less than any program needs to start
         seconds, answers, damaged = identify(name)
         assert seconds < 1.5 and only_ours(answers, damaged), (seconds, answers, damaged)
         with open_target(name) as target:
@@ -111,7 +130,9 @@ def test_a_loader_that_is_killed_leaves_nothing_behind(kind):
 
 
 class Script:
-    """An endpoint that brings what it is told to, turn by turn, and takes all or (``takes`` false) nothing."""
+    """An endpoint that brings what it is told to, turn by turn, and takes all or (``takes`` false)
+    nothing."""
+
     connected = True
 
     def __init__(self, *turns):
@@ -141,19 +162,27 @@ def turns(board, endpoint, count, framed=True):
 
 def test_a_hello_begins_a_host_though_the_end_of_the_last_was_not_seen():
     """A terminal that is closed and opened again between two looks."""
-    stale = b"\0" + b"".join(Request(Operation.IDENTIFY, length=64).encode(b"\x11\0", n) for n in range(5)) + b"cut o"
+    stale = (
+        b"\0"
+        + b"".join(Request(Operation.IDENTIFY, length=64).encode(b"\x11\0", n) for n in range(5))
+        + b"cut o"
+    )
     fresh = HELLO + Request(Operation.IDENTIFY, length=64).encode(b"\x77\0", 0)
     for cut in range(len(fresh)):
         endpoint = Script((False, stale + fresh[:cut]), (False, fresh[cut:]))
         turns(SlowBoard(1e9), endpoint, 12)
-        answers = [answer for frame in Decoder().feed(endpoint.sent) if (answer := Answer.decode(frame))]
+        answers = [
+            answer for frame in Decoder().feed(endpoint.sent) if (answer := Answer.decode(frame))
+        ]
         assert [answer.session[0] for answer in answers if answer.session[0] != 0x11] == [0x77]
-        # What was answered before the hello had come whole could not be known as stale; nothing is behind it.
+        # What was answered before the hello had come whole could not be known as stale; nothing is
+        # behind it.
         assert answers[-1].session[0] == 0x77
 
 
 def test_what_the_last_host_got_in_part_is_dropped_and_ended():
-    """An answer that is under way while the next host says hello: its rest is dropped, and what is read already does not spoil the notice behind it."""
+    """An answer that is under way while the next host says hello: its rest is dropped, and what is
+    read already does not spoil the notice behind it."""
     endpoint = Script((False, Request(Operation.IDENTIFY, length=64).encode(b"\x11\0", 0)))
     serving = turns(SlowBoard(1e9), endpoint, 4)
     endpoint.sent.clear()
@@ -172,7 +201,9 @@ def test_what_the_last_host_got_in_part_is_dropped_and_ended():
 def test_a_fence_passes_exactly_what_lies_behind_it():
     chance = random.Random(4)
     fence = server._Fence(3)
-    stale = [Answer(Operation.READ, b"\x11\1", n, 0, chance.randbytes(50)).encode() for n in range(4)]
+    stale = [
+        Answer(Operation.READ, b"\x11\1", n, 0, chance.randbytes(50)).encode() for n in range(4)
+    ]
     other = Answer(Operation.IDENTIFY, b"\0\1", 0, 0, bytes(server._Fence(2)._length)).encode()
     ours = Answer(Operation.IDENTIFY, b"\0\2", 0, 0, bytes(fence._length)).encode()
     stream = b"noise\0" + b"".join(stale) + other + ours + b"what follows\0and mo"
@@ -180,7 +211,7 @@ def test_a_fence_passes_exactly_what_lies_behind_it():
         fence, at, rest = server._Fence(3), 0, None
         while rest is None:
             size = chance.choice([1, 3, 40, 400])
-            rest = fence.passes(stream[at:at + size])
+            rest = fence.passes(stream[at : at + size])
             at += size
         assert rest + stream[at:] == b"what follows\0and mo"
 
@@ -188,7 +219,7 @@ def test_a_fence_passes_exactly_what_lies_behind_it():
 def test_a_fence_without_an_answer_does_not_shut_the_link_for_ever(monkeypatch):
     monkeypatch.setattr(server, "REST", 4000)
     board = SlowBoard(1e9)
-    board.device.feed = lambda data: b""        # as while it is being reset
+    board.device.feed = lambda data: b""  # as while it is being reset
     endpoint = Script((True, b""))
     serving = turns(board, endpoint, 5)
     assert serving._fence is None
@@ -196,7 +227,7 @@ def test_a_fence_without_an_answer_does_not_shut_the_link_for_ever(monkeypatch):
 
 def test_uartbone_hosts_that_go():
     board = SlowBoard(1e9)
-    board.device.feed = bytes                   # an echo
+    board.device.feed = bytes  # an echo
     endpoint = Script((False, b"one"), (True, b""), (False, b""), (False, HELLO))
     turns(board, endpoint, 8, framed=False)
     assert bytes(endpoint.sent) == b"one" + HELLO
@@ -214,7 +245,9 @@ def test_bytes_beyond_all_measure_are_lost(monkeypatch):
 def test_a_host_that_takes_nothing_loses_answers_and_the_next_frame_is_whole(monkeypatch):
     monkeypatch.setattr(server, "PATIENCE", 0)
     board = SlowBoard(1e9)
-    endpoint = Script((False, HELLO), (False, Request(Operation.IDENTIFY, length=64).encode(b"\x77\0", 0)))
+    endpoint = Script(
+        (False, HELLO), (False, Request(Operation.IDENTIFY, length=64).encode(b"\x77\0", 0))
+    )
     endpoint.takes = False
     serving = turns(board, endpoint, 6)
     assert len(serving._out) < 200
@@ -228,24 +261,33 @@ def test_a_host_that_takes_nothing_loses_answers_and_the_next_frame_is_whole(mon
 
 # Those that are too many
 
+
 def test_a_second_host_is_refused_at_once_and_the_first_not_disturbed(quintet):
     board = SlowBoard(SLOW * 4)
     with served(board) as name, open_target(name) as first:
         first.write(0, b"first")
         began = time.monotonic()
-        with pytest.raises(NoDeviceError, match=f"^cannot open {name}: busy: another program holds it$"):
+        with pytest.raises(
+            NoDeviceError, match=f"^cannot open {name}: busy: another program holds it$"
+        ):
             open_target(name)
         assert time.monotonic() - began < 1
-        with connect(name) as raw:          # one that talks much, and listens afterwards
+        with connect(name) as raw:  # one that talks much, and listens afterwards
             raw.sendall(bytes(1000) * 50)
             heard = b""
             while piece := raw.recv(1000):
                 heard += piece
-            assert decode_notice(heard.strip(b"\0")) == (Notice.REFUSED, b"busy: another program holds it")
+            assert decode_notice(heard.strip(b"\0")) == (
+                Notice.REFUSED,
+                b"busy: another program holds it",
+            )
         ran = quintet("run", digits.job(8), "--on", name)
-        assert ran.code == 3 and ran.err == f"quintet: cannot open {name}: busy: another program holds it\n"
+        assert (
+            ran.code == 3
+            and ran.err == f"quintet: cannot open {name}: busy: another program holds it\n"
+        )
         assert first.read(0, 5) == b"first" and first.client.repeats == first.client.damaged == 0
-    assert board.device.session[1] == 1     # nobody else was in
+    assert board.device.session[1] == 1  # nobody else was in
 
 
 def test_callers_that_say_nothing_leave_room(monkeypatch):
@@ -263,8 +305,10 @@ def test_callers_that_say_nothing_leave_room(monkeypatch):
 
 # Those that wait
 
+
 def test_a_slow_machine_does_not_multiply_requests(kind):
-    """In the wall's time every answer would be seconds late: repeated again and again, or given up."""
+    """In the wall's time every answer would be seconds late: repeated again and again, or given
+    up."""
     board = SlowBoard(SLOW / 2)
     with served(board, kind) as name, open_target(f"{name}?timeout=0.5") as target:
         data = random.Random(2).randbytes(5000)
@@ -272,7 +316,9 @@ def test_a_slow_machine_does_not_multiply_requests(kind):
         began, board_began = time.monotonic(), target.client.pipe.now()
         target.write(0, data)
         assert time.monotonic() - began > 1 and target.client.pipe.now() - board_began < 0.5
-        assert target.client.repeats == repeats and board.taken - before < 5000 + 40 * (5000 // MAX_DATA + 1)
+        assert target.client.repeats == repeats and board.taken - before < 5000 + 40 * (
+            5000 // MAX_DATA + 1
+        )
         assert target.read(0, 500) == data[:500]
 
 
@@ -289,6 +335,7 @@ def test_time_goes_on_while_the_board_rests(monkeypatch):
 
 class Wire:
     """A pipe that brings what it is told to, in a time of its own."""
+
     name, bytes_per_second = "wire", 300_000
 
     def __init__(self, *pieces):
@@ -313,11 +360,26 @@ def told(seconds):
 
 
 def test_time_of_the_wall_and_of_the_board():
-    pipe = ServedPipe(Wire(b"ans", b"wer\0", told(5), told(5.5) + b"more\0" + told(5.6), told(5.7), told(1), told(2.0), told(2.5)))
+    pipe = ServedPipe(
+        Wire(
+            b"ans",
+            b"wer\0",
+            told(5),
+            told(5.5) + b"more\0" + told(5.6),
+            told(5.7),
+            told(1),
+            told(2.0),
+            told(2.5),
+        )
+    )
     assert pipe._pipe.sent == HELLO and pipe.now() == 100
     assert pipe.read(100, 1) == b"answer\0" and pipe.now() == pytest.approx(100.002)
     pipe.sleep(0.4)
-    assert pipe.now() == pytest.approx(100.603) and pipe.read(3, 0) == b"mor" and pipe.read(100, 0) == b"e\0"
+    assert (
+        pipe.now() == pytest.approx(100.603)
+        and pipe.read(3, 0) == b"mor"
+        and pipe.read(100, 0) == b"e\0"
+    )
     # A server that was started again: time stands, and goes on.
     pipe.sleep(0.2)
     assert pipe.now() == pytest.approx(101.703)
@@ -346,18 +408,31 @@ def test_notices():
     body = random.Random(3).randbytes(100)
     for kind in Notice:
         encoded = encode_notice(kind, body)[:-1]
-        assert decode_notice(encoded) == (kind, body) and Answer.decode(bytes([kind]) + body) is None
-        assert all(decode_notice(encoded[:at] + bytes([encoded[at] ^ 0x55 or 1]) + encoded[at + 1:]) is None for at in range(0, 100, 7))
-    assert decode_notice(b"") is None and decode_notice(Request(Operation.READ, 0, 4).encode(b"\1\1", 0)[:-1]) is None
+        assert (
+            decode_notice(encoded) == (kind, body) and Answer.decode(bytes([kind]) + body) is None
+        )
+        assert all(
+            decode_notice(encoded[:at] + bytes([encoded[at] ^ 0x55 or 1]) + encoded[at + 1 :])
+            is None
+            for at in range(0, 100, 7)
+        )
+    assert (
+        decode_notice(b"") is None
+        and decode_notice(Request(Operation.READ, 0, 4).encode(b"\1\1", 0)[:-1]) is None
+    )
     board = SlowBoard(1)
-    assert board.device.feed(HELLO) == b""      # a board says nothing to it
+    assert board.device.feed(HELLO) == b""  # a board says nothing to it
 
 
 # Tokens
 
+
 def test_token(quintet):
     with served(SlowBoard(SLOW * 4), token=TOKEN) as name:
-        for query, reason in (("", "it wants a token, as in socket://HOST:PORT[?]token="), (f"?token={TOKEN}x", "the token is wrong")):
+        for query, reason in (
+            ("", "it wants a token, as in socket://HOST:PORT[?]token="),
+            (f"?token={TOKEN}x", "the token is wrong"),
+        ):
             began = time.monotonic()
             with pytest.raises(NoDeviceError, match=f"^cannot open {name}: {reason}"):
                 open_target(name + query)
@@ -378,7 +453,11 @@ def test_token(quintet):
 
 def test_callers_without_a_word_are_refused_in_time_and_in_nobodys_way(monkeypatch):
     monkeypatch.setattr(listener, "GREETING", 0.3)
-    with served(SlowBoard(SLOW * 4), token=TOKEN) as name, connect(name) as silent, connect(name) as slow:
+    with (
+        served(SlowBoard(SLOW * 4), token=TOKEN) as name,
+        connect(name) as silent,
+        connect(name) as slow,
+    ):
         with open_target(f"{name}?token={TOKEN}") as target:
             assert target.read(0, 4) == bytes(4)
         greeting = HELLO[:1] + encode_notice(Notice.HELLO, TOKEN.encode())
@@ -399,46 +478,76 @@ def test_where_a_token_is_wanted():
 
     def place(where, token=None, framed=True):
         return _place(SimpleNamespace(socket=where, token=token), framed)
+
     for where in ("7000", ":7000", "127.0.0.1:7000", "127.1.2.3:7000", "[::1]:7000"):
         assert place(where)[1] is None and place(where, TOKEN)[1] == TOKEN
     for where in ("0.0.0.0:0", "[::]:0", "192.0.2.1:7000"):
         made = {place(where)[1] for _ in range(3)}
-        assert len(made) == 3 and all(len(token) >= 20 for token in made) and place(where, TOKEN)[1] == TOKEN
+        assert (
+            len(made) == 3
+            and all(len(token) >= 20 for token in made)
+            and place(where, TOKEN)[1] == TOKEN
+        )
         with pytest.raises(InputError, match="UARTBone knows no tokens"):
             place(where, framed=False)
-    assert place(None) == (None, None) and place("127.0.0.1:1", framed=False) == (("127.0.0.1", 1), None)
+    assert place(None) == (None, None) and place("127.0.0.1:1", framed=False) == (
+        ("127.0.0.1", 1),
+        None,
+    )
 
 
 # Nonsense
 
-@pytest.mark.parametrize("options, code, word", [
-    (("--socket", ":x"), 2, "--socket :x: expected a port"), (("--socket", "99999"), 2, "from 0 to 65535"),
-    (("--socket", "\N{SUPERSCRIPT TWO}"), 2, "expected a port"), (("--socket", "9" * 5000), 2, "expected a port"),
-    (("--socket", "::1:70"), 2, "IPv6 address in brackets"), (("--socket", "host.invalid:70"), 3, "cannot listen on host.invalid"),
-    (("--socket", "a..b:70"), 3, "cannot listen on a..b"), (("--socket", ""), 2, "expected a port"),
-    (("--socket", "192.0.2.1:0"), 3, "cannot listen on 192.0.2.1:0"),
-    (("--token", TOKEN), 2, "--token is for a socket"), (("--socket", "0", "--token", "short"), 2, "8 to 128 letters"),
-    (("--socket", "0", "--token", "with white space"), 2, "8 to 128 letters"),
-])
+
+@pytest.mark.parametrize(
+    "options, code, word",
+    [
+        (("--socket", ":x"), 2, "--socket :x: expected a port"),
+        (("--socket", "99999"), 2, "from 0 to 65535"),
+        (("--socket", "\N{SUPERSCRIPT TWO}"), 2, "expected a port"),
+        (("--socket", "9" * 5000), 2, "expected a port"),
+        (("--socket", "::1:70"), 2, "IPv6 address in brackets"),
+        (("--socket", "host.invalid:70"), 3, "cannot listen on host.invalid"),
+        (("--socket", "a..b:70"), 3, "cannot listen on a..b"),
+        (("--socket", ""), 2, "expected a port"),
+        (("--socket", "192.0.2.1:0"), 3, "cannot listen on 192.0.2.1:0"),
+        (("--token", TOKEN), 2, "--token is for a socket"),
+        (("--socket", "0", "--token", "short"), 2, "8 to 128 letters"),
+        (("--socket", "0", "--token", "with white space"), 2, "8 to 128 letters"),
+    ],
+)
 def test_nonsense_where_to_serve(quintet, options, code, word):
     ran = quintet("serve", "sim:ulx3s-85f/opentpu", *options)
     assert ran.code == code and ran.err.count("\n") == 1 and word in ran.err, ran.err
 
 
 def test_port_in_use():
-    with served(SlowBoard(SLOW)) as name, pytest.raises(ServeError, match=f"^cannot listen on {name.removeprefix('socket://')}: "):
+    with (
+        served(SlowBoard(SLOW)) as name,
+        pytest.raises(ServeError, match=f"^cannot listen on {name.removeprefix('socket://')}: "),
+    ):
         SocketEndpoint(port=int(name.rpartition(":")[2]))
 
 
-@pytest.mark.parametrize("port, kind, word", [
-    ("socket://:x", TargetError, "expected socket://HOST:PORT with a port from 1 to 65535"), ("socket://", TargetError, "socket://HOST:PORT"),
-    ("socket://h:99999", TargetError, "socket://HOST:PORT"), ("socket://::1:7", TargetError, "socket://HOST:PORT"),
-    ("socket://h:1?token=short", TargetError, "token: expected 8 to 128"), ("socket://h:1?token=", TargetError, "token: expected"),
-    (f"/dev/ttyS0?token={TOKEN}", TargetError, "a port takes baud=N and timeout=SECONDS, a socket token=TEXT"),
-    ("socket://host.invalid:1", NoDeviceError, "cannot open socket://host.invalid:1"),
-    ("socket://a..b:1", NoDeviceError, "cannot open socket://a..b:1: no name of a host"),
-    ("socket://127.0.0.1:1", NoDeviceError, "cannot open socket://127.0.0.1:1"),
-])
+@pytest.mark.parametrize(
+    "port, kind, word",
+    [
+        ("socket://:x", TargetError, "expected socket://HOST:PORT with a port from 1 to 65535"),
+        ("socket://", TargetError, "socket://HOST:PORT"),
+        ("socket://h:99999", TargetError, "socket://HOST:PORT"),
+        ("socket://::1:7", TargetError, "socket://HOST:PORT"),
+        ("socket://h:1?token=short", TargetError, "token: expected 8 to 128"),
+        ("socket://h:1?token=", TargetError, "token: expected"),
+        (
+            f"/dev/ttyS0?token={TOKEN}",
+            TargetError,
+            "a port takes baud=N and timeout=SECONDS, a socket token=TEXT",
+        ),
+        ("socket://host.invalid:1", NoDeviceError, "cannot open socket://host.invalid:1"),
+        ("socket://a..b:1", NoDeviceError, "cannot open socket://a..b:1: no name of a host"),
+        ("socket://127.0.0.1:1", NoDeviceError, "cannot open socket://127.0.0.1:1"),
+    ],
+)
 def test_nonsense_where_to_connect(quintet, port, kind, word):
     with pytest.raises(kind, match="^[^\n]+$") as caught:
         open_target(port)
@@ -451,6 +560,7 @@ def test_socket_that_takes_nothing():
     import socket as sockets
 
     from quintet.tools.link.socket_pipe import SocketPipe
+
     with sockets.create_server(("127.0.0.1", 0)) as deaf:
         pipe = SocketPipe(f"socket://127.0.0.1:{deaf.getsockname()[1]}", write_timeout=0.2)
         with pytest.raises(LinkError, match="went away: it has taken nothing for 0.2 s"):

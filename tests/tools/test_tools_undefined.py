@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose result a model finds not to be defined: a line that says where and why, and the exit code of a fault."""
+"""Programs whose result a model finds not to be defined: a line that says where and why, and the
+exit code of a fault."""
+
 import pytest
 
-JOB = 'core = "cherry"\nprogram = "wrong.s"\nprogram_at = 0x1000\nsave = [ { file = "y.bin", at = 0x2000, size = 64 } ]\n'
+JOB = (
+    'core = "cherry"\nprogram = "wrong.s"\nprogram_at = 0x1000\nsave = [ { file = "y.bin", at '
+    "= 0x2000, size = 64 } ]\n"
+)
 RACE = """.loop n 6
 .apu X 2048 1 4 n:16
 .apu Y 2064 1 4 n:16
@@ -31,12 +36,28 @@ def written(folder, program):
     return folder / "job.toml"
 
 
-@pytest.mark.parametrize("program, line, why", [
-    (RACE, 7, "iteration 0 of an independent loop writes element 0x810 of MEM, which iteration 1 reads"),
-    (PROMISE, 9, "step 1 is prefetched, but its in list touches element 0x40 of MEM, which step 0 uses")])
+@pytest.mark.parametrize(
+    "program, line, why",
+    [
+        (
+            RACE,
+            7,
+            "iteration 0 of an independent loop writes element 0x810 of MEM, which iteration 1 "
+            "reads",
+        ),
+        (
+            PROMISE,
+            9,
+            "step 1 is prefetched, but its in list touches element 0x40 of MEM, which step 0 uses",
+        ),
+    ],
+)
 def test_what_is_not_defined_is_said_where_it_stands(quintet, tmp_path, program, line, why):
     job = written(tmp_path, program)
-    message = f"{job}: {tmp_path / 'wrong.s'} line {line}: the result is not defined: {why}; nothing was saved"
+    message = (
+        f"{job}: {tmp_path / 'wrong.s'} line {line}: the result is not defined: {why}; nothing "
+        f"was saved"
+    )
     ran = quintet("run", job, "--on", "model")
     assert ran.code == 5 and ran.err == f"quintet: {message}\n" and ran.out == ""
     assert quintet("verify", job, "--on", "model:cherry", "--against", "model").code == 5

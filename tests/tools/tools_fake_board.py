@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board in Python behind the face of ``LinkClient``: memory, control block, info ROM, and the golden model as its core."""
+"""A board in Python behind the face of ``LinkClient``: memory, control block, info ROM, and the
+golden model as its core."""
+
 import json
 import struct
 import time
@@ -18,21 +20,58 @@ CLOCK = 50_000_000
 
 
 class FakeBoard:
-    """``cycles``: how long a run takes (``None``: for ever). Its time is its own, every call takes ``call_seconds``; with
-    ``None`` it is the host's."""
-    def __init__(self, isa="opentpu", preset="sim", *, size=1 << 20, cycles=5000, call_seconds=1e-5, values=None, header=None):
+    """``cycles``: how long a run takes (``None``: for ever). Its time is its own, every call takes
+    ``call_seconds``; with ``None`` it is the host's."""
+
+    def __init__(
+        self,
+        isa="opentpu",
+        preset="sim",
+        *,
+        size=1 << 20,
+        cycles=5000,
+        call_seconds=1e-5,
+        values=None,
+        header=None,
+    ):
         self.room = open_room(isa) if isa else None
         self.params = self.room.params.SPACE.resolve(preset) if isa else {}
         self.memory = np.zeros(size, dtype=np.uint8)
         self.cycles, self.call_seconds = cycles, call_seconds
         self.time, self.closed, self.resets, self.writes, self.traffic = 0.0, False, 0, [], [0, 0]
-        values = values if values is not None else {
-            "board": "fake", "isa": isa, "preset": preset, "params": self.params, "clock_hz": CLOCK,
-            "memory": {"size": size, "beat_bytes": 4, "kind": "array"}, "link": "none", "version": "0"}
+        values = (
+            values
+            if values is not None
+            else {
+                "board": "fake",
+                "isa": isa,
+                "preset": preset,
+                "params": self.params,
+                "clock_hz": CLOCK,
+                "memory": {"size": size, "beat_bytes": 4, "kind": "array"},
+                "link": "none",
+                "version": "0",
+            }
+        )
         self.text = zlib.compress(json.dumps(values).encode())
         tag = self.room.isa.ISA.tag.encode() if isa else bytes(4)
-        self.header = header or struct.pack("<4s2H4s9I16s", b"QNTT", 1, 16, tag, params_hash(self.params), 0, size, CONTROL,
-                                            4096, SOC, INFO + 64, len(self.text), CLOCK, b"fake")
+        self.header = header or struct.pack(
+            "<4s2H4s9I16s",
+            b"QNTT",
+            1,
+            16,
+            tag,
+            params_hash(self.params),
+            0,
+            size,
+            CONTROL,
+            4096,
+            SOC,
+            INFO + 64,
+            len(self.text),
+            CLOCK,
+            b"fake",
+        )
         self.model = self.room.model.Model(self.params, self.memory) if isa else None
         self._clear()
 
@@ -43,7 +82,7 @@ class FakeBoard:
         self.aborted = False
 
     def _put(self, offset, value, size=4):
-        self.block[offset:offset + size] = int(value).to_bytes(size, "little")
+        self.block[offset : offset + size] = int(value).to_bytes(size, "little")
 
     # The face of LinkClient, and of its pipe's clock
 
@@ -52,6 +91,7 @@ class FakeBoard:
         def read(limit, timeout):
             self.time += timeout
             return b""
+
         return SimpleNamespace(now=lambda: self.time, read=read)
 
     def _call(self):
@@ -71,13 +111,17 @@ class FakeBoard:
         if progress:
             progress(size)
         if address >= INFO:
-            return self.text[address - INFO - 64:][:size]
+            return self.text[address - INFO - 64 :][:size]
         if address >= SOC:
-            return (int(self.time * CLOCK) & 0xFFFF_FFFF).to_bytes(4, "little") if address == SOC + 8 else bytes(size)
+            return (
+                (int(self.time * CLOCK) & 0xFFFF_FFFF).to_bytes(4, "little")
+                if address == SOC + 8
+                else bytes(size)
+            )
         if address >= CONTROL:
             self._update()
-            return bytes(self.block[address - CONTROL:address - CONTROL + size])
-        return self.memory[address:address + size].tobytes()
+            return bytes(self.block[address - CONTROL : address - CONTROL + size])
+        return self.memory[address : address + size].tobytes()
 
     def write(self, address, data, progress=None):
         self._call()
@@ -87,16 +131,16 @@ class FakeBoard:
         if address == CONTROL + 0x10:
             self._control(data[0])
         elif address >= CONTROL:
-            self.block[address - CONTROL:address - CONTROL + len(data)] = data
+            self.block[address - CONTROL : address - CONTROL + len(data)] = data
         else:
-            self.memory[address:address + len(data)] = np.frombuffer(bytes(data), dtype=np.uint8)
+            self.memory[address : address + len(data)] = np.frombuffer(bytes(data), dtype=np.uint8)
 
     def read_strided(self, address, run, stride, count, progress=None):
         return b"".join(self.read(address + number * stride, run) for number in range(count))
 
     def write_strided(self, address, data, run, stride, progress=None):
         for number in range(len(data) // run):
-            self.write(address + number * stride, data[number * run:(number + 1) * run])
+            self.write(address + number * stride, data[number * run : (number + 1) * run])
 
     def read_word(self, address):
         return int.from_bytes(self.read(address, 4), "little")
@@ -153,11 +197,18 @@ class FakeBoard:
             self._put(0x44, 0x1234)
             self._put(0x80, 777, 8)
             return
-        registers = {r.name: int.from_bytes(self.block[r.offset:r.offset + 4], "little")
-                     for r in self.room.isa.ISA.registers if "w" in r.access}
-        for name, offset in (("program_address", 0x20), ("program_length", 0x24), ("window_base", 0x28),
-                             ("window_limit", 0x2C)):
-            registers[name] = int.from_bytes(self.block[offset:offset + 4], "little")
+        registers = {
+            r.name: int.from_bytes(self.block[r.offset : r.offset + 4], "little")
+            for r in self.room.isa.ISA.registers
+            if "w" in r.access
+        }
+        for name, offset in (
+            ("program_address", 0x20),
+            ("program_length", 0x24),
+            ("window_base", 0x28),
+            ("window_limit", 0x2C),
+        ):
+            registers[name] = int.from_bytes(self.block[offset : offset + 4], "little")
         outcome = self.model.run(registers)
         fault = outcome.fault
         self._put(0x14, 2 | (4 if fault else 0))
@@ -165,7 +216,13 @@ class FakeBoard:
             self._put(0x40, fault.code)
             self._put(0x44, fault.pc)
             self._put(0x48, fault.detail)
-        counters = {"cycles": self.cycles, "work": self.cycles - 7, "stall_other": 7, **outcome.counters}
+        counters = {
+            "cycles": self.cycles,
+            "work": self.cycles - 7,
+            "stall_other": 7,
+            **outcome.counters,
+        }
         from quintet.gateware.isa.registers import COMMON_COUNTERS
+
         for counter in COMMON_COUNTERS:
             self._put(counter.offset, counters.get(counter.name, 0), 8)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board on a pseudo-terminal: the link's protocol in Python in front of a :class:`FakeBoard`, real pyserial before it."""
+"""A board on a pseudo-terminal: the link's protocol in Python in front of a :class:`FakeBoard`,
+real pyserial before it."""
+
 import os
 import select
 import threading
@@ -11,6 +13,7 @@ from tests.tools.tools_fake_board import CONTROL, INFO, SOC, FakeBoard
 
 class Region:
     """Words of a :class:`FakeBoard`."""
+
     def __init__(self, board, base, size):
         self.board, self.base, self.size = board, base, size
 
@@ -19,7 +22,7 @@ class Region:
 
     def read(self, address):
         if address == INFO or INFO < address < INFO + 64:
-            return self.board.header[address - INFO:][:4]
+            return self.board.header[address - INFO :][:4]
         return self.board.read(address, 4).ljust(4, b"\0")
 
     def write(self, address, word, lanes):
@@ -33,17 +36,24 @@ class Region:
 
 
 class PtyBoard:
-    """``path`` is the port; it vanishes after ``vanish_after`` received bytes. A context manager."""
+    """``path`` is the port; it vanishes after ``vanish_after`` received bytes. A context
+    manager."""
+
     def __init__(self, vanish_after=None, **options):
         self.board = FakeBoard(call_seconds=None, **options)
-        self.device = DeviceModel([Region(self.board, 0, self.board.memory.size), Region(self.board, CONTROL, 4096),
-                                   Region(self.board, SOC, 256),
-                                   Region(self.board, INFO, 4096)])
+        self.device = DeviceModel(
+            [
+                Region(self.board, 0, self.board.memory.size),
+                Region(self.board, CONTROL, 4096),
+                Region(self.board, SOC, 256),
+                Region(self.board, INFO, 4096),
+            ]
+        )
         self.left = vanish_after
         self.master, slave = os.openpty()
         tty.setraw(slave)
         self.path = os.ttyname(slave)
-        self.slave = slave          # kept open: a terminal without a user hangs up
+        self.slave = slave  # kept open: a terminal without a user hangs up
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
@@ -62,7 +72,7 @@ class PtyBoard:
                     return
             answers = self.device.feed(data)
             while answers:
-                answers = answers[os.write(self.master, answers):]
+                answers = answers[os.write(self.master, answers) :]
 
     def __enter__(self):
         return self

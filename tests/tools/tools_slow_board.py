@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A virtual board without a simulation: the link's protocol in Python, at a speed of choice, with the face that a server needs."""
+"""A virtual board without a simulation: the link's protocol in Python, at a speed of choice, with
+the face that a server needs."""
+
 import socket
 import struct
 import threading
@@ -18,6 +20,7 @@ TEXT = zlib.compress(b'{"board": "slow"}')
 
 class SlowBoard:
     """Simulates ``rate`` cycles in a second of the wall. ``taken`` counts the bytes it got."""
+
     clock_hz = 25_000_000
     busy = False
     silence = 64
@@ -25,9 +28,24 @@ class SlowBoard:
     def __init__(self, rate):
         self.rate, self.cycle, self.taken = rate, 0, 0
         self.memory, rom = WordMemory(1 << 16), WordMemory(1024, INFO_ADDRESS)
-        header = struct.pack("<4s2H4s9I16s", b"QNTT", 1, 16, b"", 0, 0, 1 << 16, 0, 0, 0, INFO_ADDRESS + 64, len(TEXT),
-                             self.clock_hz, b"slow")
-        rom.data[:64 + len(TEXT)] = header + TEXT
+        header = struct.pack(
+            "<4s2H4s9I16s",
+            b"QNTT",
+            1,
+            16,
+            b"",
+            0,
+            0,
+            1 << 16,
+            0,
+            0,
+            0,
+            INFO_ADDRESS + 64,
+            len(TEXT),
+            self.clock_hz,
+            b"slow",
+        )
+        rom.data[: 64 + len(TEXT)] = header + TEXT
         self.device = DeviceModel([self.memory, rom])
         self._to_board, self._from_board = bytearray(), bytearray()
 

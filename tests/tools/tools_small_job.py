@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The worked job of the OpenTPU document (section 7.4) as it ships, to build tests on."""
+
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +8,11 @@ import numpy as np
 from quintet.firmware.opentpu.programs import FOLDER
 
 #: Program without comments, job with short names and no parameter but n.
-SOURCE = "".join(f"{line.split('#')[0].rstrip()}\n" for line in (FOLDER / "small.a").read_text().splitlines()
-                 if not line.startswith("#"))
+SOURCE = "".join(
+    f"{line.split('#')[0].rstrip()}\n"
+    for line in (FOLDER / "small.a").read_text().splitlines()
+    if not line.startswith("#")
+)
 JOB = (FOLDER / "small.toml").read_text().replace("small_", "").replace("norm_reset = 0\n", "")
 X, W = (np.load(FOLDER / f"small_{name}.npy") for name in "xw")
 Y = bytes.fromhex("ffff1efbff0000ffff0000ff0b0bfe040ff7fa0896749c0a")
@@ -16,6 +20,7 @@ Y = bytes.fromhex("ffff1efbff0000ffff0000ff0b0bfe040ff7fa0896749c0a")
 
 class SmallJob:
     """The job in a folder of its own; :meth:`edit` changes the text before it is read."""
+
     def __init__(self, folder):
         self.folder = Path(folder)
         self.path = self.folder / "job.toml"

@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cells of a build by unit. yosys flattens a design, but names cells after the modules that they come from."""
+"""Cells of a build by unit. yosys flattens a design, but names cells after the modules that they
+come from."""
+
 import json
 import re
 from pathlib import Path
 
 __all__ = ["area", "unit_of"]
 
-#: Cell of a netlist -> what it counts as, and how often; others are wires, pads and what is packed with these.
-_CELLS = {"LUT4": ("luts", 1), "CCU2C": ("luts", 2), "TRELLIS_DPR16X4": ("luts", 6), "TRELLIS_FF": ("ffs", 1), "MULT18X18D": ("dsps", 1), "DP16KD": ("brams", 1), "PDPW16KD": ("brams", 1),
-          "SB_LUT4": ("luts", 1), "SB_MAC16": ("dsps", 1), "SB_RAM40_4K": ("brams", 1), "SB_SPRAM256KA": ("sprams", 1)}
+#: Cell of a netlist -> what it counts as, and how often; others are wires, pads and what is packed
+#: with these.
+_CELLS = {
+    "LUT4": ("luts", 1),
+    "CCU2C": ("luts", 2),
+    "TRELLIS_DPR16X4": ("luts", 6),
+    "TRELLIS_FF": ("ffs", 1),
+    "MULT18X18D": ("dsps", 1),
+    "DP16KD": ("brams", 1),
+    "PDPW16KD": ("brams", 1),
+    "SB_LUT4": ("luts", 1),
+    "SB_MAC16": ("dsps", 1),
+    "SB_RAM40_4K": ("brams", 1),
+    "SB_SPRAM256KA": ("sprams", 1),
+}
 _NAME, _TYPE = re.compile(r'^        "(.+)": \{$'), re.compile(r'^          "type": "(.+)",?$')
 #: What yosys leaves where a module was.
 _SCOPE = "$scopeinfo"
 
 
 def unit_of(name):
-    """The unit that a module's path belongs to: those of the engine and of the core one by one, the SoC's others as they are."""
+    """The unit that a module's path belongs to: those of the engine and of the core one by one, the
+    SoC's others as they are."""
     parts = name.removeprefix("soc.").split(".")
     depth = 3 if parts[:2] == ["core", "engine"] else 2 if parts[0] == "core" else 1
     return ".".join(parts[:depth])
@@ -26,12 +41,14 @@ def _kind(cell):
 
 
 def area(path):
-    """Rows of ``unit``, ``luts``, ``ffs``, ``dsps``, ``brams``, ``sprams`` (logic cells and the others, before packing), largest first; empty where there is no
-    netlist. A cell counts with the module that its name begins with, which may be the neighbour of the one that it came from.
+    """Rows of ``unit``, ``luts``, ``ffs``, ``dsps``, ``brams``, ``sprams`` (logic cells and the
+    others, before packing), largest first; empty where there is no netlist. A cell counts with the
+    module that its name begins with, which may be the neighbour of the one that it came from.
 
     Parameters
     ----------
-    path : the netlist that yosys wrote as JSON; it is read line by line, since those of large designs have some hundred megabytes
+    path : the netlist that yosys wrote as JSON; it is read line by line,
+        since those of large designs have some hundred megabytes
     """
     if not Path(path).is_file():
         return []
@@ -47,9 +64,15 @@ def area(path):
                     cells.append((json.loads(f'"{name}"'), *kind))
     totals = {}
     for cell, kind, count in cells:
-        row = totals.setdefault(unit_of(_scope(cell, scopes)), dict.fromkeys(("luts", "ffs", "dsps", "brams", "sprams"), 0))
+        row = totals.setdefault(
+            unit_of(_scope(cell, scopes)),
+            dict.fromkeys(("luts", "ffs", "dsps", "brams", "sprams"), 0),
+        )
         row[kind] += count
-    return sorted(({"unit": unit, **row} for unit, row in totals.items()), key=lambda row: (-row["luts"], -row["ffs"], row["unit"]))
+    return sorted(
+        ({"unit": unit, **row} for unit, row in totals.items()),
+        key=lambda row: (-row["luts"], -row["ffs"], row["unit"]),
+    )
 
 
 def _scope(cell, scopes):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bitstreams: what `quintet build` does."""
+
 import json
 import os
 import re
@@ -16,14 +17,26 @@ from .logs import TOP, BuildError, NoRoomError
 from .mapping import FILES, mapped, steps
 from .toolchain import find_tool, run_tool, tool_environment
 
-__all__ = ["BuildError", "NoRoomError", "build", "build_plan", "prepare", "synthesise", "write_report"]
+__all__ = [
+    "BuildError",
+    "NoRoomError",
+    "build",
+    "build_plan",
+    "prepare",
+    "synthesise",
+    "write_report",
+]
 
 # A higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
-# Not `-dsp` for ice40: it takes SB_MAC16 instances for its own and strips them of clock, registers and mode.
+# Not `-dsp` for ice40: it takes SB_MAC16 instances for its own and strips them of clock, registers
+# and mode.
 _SYNTH = {"ecp5": "", "ice40": ""}
-# Memories of that name are never read and written at one address in one cycle: yosys need not add logic for that case.
+# Memories of that name are never read and written at one address in one cycle: yosys need not add
+# logic for that case.
 _AFTER_READ = r"setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:MEMID=*_disjoint %i"
+
+
 def _platform(board):
     class Platform(board.platform_class()):
         # Programmers are `quintet flash`'s affair, and the tools are found by us.
@@ -36,6 +49,7 @@ def prepare(board, room=None, preset=None, params=None, freq=None, link=None):
     """The SoC of a build and its top with the board's pins; arguments as of :func:`build`."""
     from ...boards.top import BoardTop
     from ...gateware.primitives.pll import PLLError
+
     hz = None if freq is None else round(freq * 1e6)
     try:
         soc = board.make_soc(room=room, preset=preset, params=params, clock_hz=hz, link=link)
@@ -45,18 +59,42 @@ def prepare(board, room=None, preset=None, params=None, freq=None, link=None):
 
 
 def build_plan(board, soc, top, seed=1, router="router1"):
-    """Amaranth's plan of a build: all files and the script that runs the tools on them. ``soc`` and ``top`` are those of :func:`prepare`."""
-    with elaborating(f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for {board.name}"):
+    """Amaranth's plan of a build: all files and the script that runs the tools on them. ``soc`` and
+    ``top`` are those of :func:`prepare`."""
+    with elaborating(
+        f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for "
+        f"{board.name}"
+    ):
         plan = _platform(board).prepare(
-            top, TOP, do_build=False, **_mapped_scripts(_engine(soc), board, soc.params), synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
-            nextpnr_opts=f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report {TOP}.report.json --timing-allow-fail",
-            ecppack_opts="--compress")
+            top,
+            TOP,
+            do_build=False,
+            **_mapped_scripts(_engine(soc), board, soc.params),
+            synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
+            nextpnr_opts=(
+                f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report "
+                f"{TOP}.report.json --timing-allow-fail"
+            ),
+            ecppack_opts="--compress",
+        )
     for name, text in FILES[board.family].items():
         plan.add_file(name, text)
     return plan
 
 
-def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None, progress=lambda text: None, link=None, limit=None, router="router1"):
+def build(
+    board,
+    isa=None,
+    preset=None,
+    params=None,
+    freq=None,
+    seed=1,
+    dir=None,
+    progress=lambda text: None,
+    link=None,
+    limit=None,
+    router="router1",
+):
     """Build a bitstream.
 
     Parameters
@@ -80,31 +118,39 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     limit : float, optional
         Seconds that the tools may take: routing of a crowded design may never end.
     router : str
-        nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by detours that cost a third of the clock.
+        nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by
+        detours that cost a third of the clock.
 
     Returns
     -------
     dict
-        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``, ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
-        ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its name, ``usb_io`` and ``usb`` with
-        that link, others by those of the netlist), ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family
-        has, ``available`` (the same of the FPGA), ``clock_met`` (all but those of the netlist), ``crossings`` (as of :func:`~.crossings.crossings`), ``sdram`` (with such a chip: phase, capture, margins in
-        nanoseconds), ``critical_path`` (``from``, ``to``, ``logic_ns``, ``routing_ns``, ``steps``), ``area`` (:func:`~.area.area`), ``memory``,
-        ``ceilings`` (:func:`~..targets.ceilings.ceilings`, at the asked clock), ``seconds``, ``bitstream``. The same as ``report.json`` in the
-        folder.
+        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``,
+        ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
+        ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
+        name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
+        ``ffs``, ``dsps``, ``brams`` and what else the family has, ``available`` (the same of the
+        FPGA), ``clock_met`` (all but those of the netlist), ``crossings`` (as of
+        :func:`~.crossings.crossings`), ``sdram`` (with such a chip: phase, capture, margins in
+        nanoseconds), ``critical_path`` (``from``, ``to``, ``logic_ns``, ``routing_ns``, ``steps``),
+        ``area`` (:func:`~.area.area`), ``memory``, ``ceilings``
+        (:func:`~..targets.ceilings.ceilings`, at the asked clock), ``seconds``, ``bitstream``. The
+        same as ``report.json`` in the folder.
 
     Raises
     ------
     NoRoomError
-        The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no ``bitstream``.
+        The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no
+        ``bitstream``.
     BuildError
-        A tool failed or was stopped at the limit, or the PLL cannot make the clock, or every preset is known to be too large.
+        A tool failed or was stopped at the limit, or the PLL cannot make the clock, or every preset
+        is known to be too large.
     NoDeviceError
         A tool is missing.
     ParameterError, BoardError, RoomError
     """
     from ...boards import open_board
     from ...gateware.cores import open_room
+
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise BuildError(f"seed must be a number from 0, not {seed!r}")
     started = time.monotonic()
@@ -115,7 +161,10 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     environment = tool_environment(board.family)
     soc, top = prepare(board, room, preset, params, freq, link)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
-    progress(f"{board.name}: elaborating {isa or 'a SoC without a core'}" + (f", {soc.preset}" if soc.preset else ""))
+    progress(
+        f"{board.name}: elaborating {isa or 'a SoC without a core'}"
+        + (f", {soc.preset}" if soc.preset else "")
+    )
     plan = build_plan(board, soc, top, seed, router)
     try:
         plan.extract(folder)
@@ -124,7 +173,14 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     except OSError as error:
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
     progress("synthesis, place and route (minutes for a large core)")
-    who = {"board": board.name, "isa": isa, "link": soc.link["kind"], "preset": soc.preset, "params": soc.params, "seed": seed}
+    who = {
+        "board": board.name,
+        "isa": isa,
+        "link": soc.link["kind"],
+        "preset": soc.preset,
+        "params": soc.params,
+        "seed": seed,
+    }
     try:
         _run_script(plan.script, folder, environment, limit)
     except BuildError:
@@ -136,12 +192,18 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
-    report = {**who,
-              "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3), "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
-              **({} if soc.clocking.sdram is None else {"sdram": soc.clocking.sdram.report}), **logs.figures(board.family, folder, soc.clock_hz, domains),
-              "area": area(folder / f"{TOP}.json"), "memory": soc.memory_info, "ceilings": ceilings(isa, soc.params, soc.memory_info, soc.clock_hz),
-              "seconds": round(time.monotonic() - started, 1),
-              "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin"))}
+    report = {
+        **who,
+        "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3),
+        "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
+        **({} if soc.clocking.sdram is None else {"sdram": soc.clocking.sdram.report}),
+        **logs.figures(board.family, folder, soc.clock_hz, domains),
+        "area": area(folder / f"{TOP}.json"),
+        "memory": soc.memory_info,
+        "ceilings": ceilings(isa, soc.params, soc.memory_info, soc.clock_hz),
+        "seconds": round(time.monotonic() - started, 1),
+        "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin")),
+    }
     if not Path(report["bitstream"]).is_file():
         raise BuildError(f"no bitstream was made; see {folder}")
     write_report(folder, report)
@@ -149,10 +211,14 @@ def build(board, isa=None, preset=None, params=None, freq=None, seed=1, dir=None
 
 
 def _check_room(board, room):
-    """Refuse at once a core of which every preset was found too large; a preset or parameters that are asked for by name are tried."""
+    """Refuse at once a core of which every preset was found too large; a preset or parameters that
+    are asked for by name are tried."""
     preset = board.preset_for(room)
     if (room.name, preset) in board.no_room:
-        raise BuildError(f"{room.name} does not fit {board.name}: its preset {preset} needs {board.no_room[room.name, preset]}")
+        raise BuildError(
+            f"{room.name} does not fit {board.name}: its preset {preset} needs "
+            f"{board.no_room[room.name, preset]}"
+        )
 
 
 def write_report(folder, report):
@@ -163,6 +229,7 @@ def write_report(folder, report):
 def _engine(soc):
     """The engine that a build is for; without a core what asks for nothing."""
     from ...gateware.shell.engine import Engine
+
     return soc.core.engine if soc.core is not None else Engine
 
 
@@ -172,9 +239,9 @@ def _synthesis(engine, family):
 
 
 def _scripts(engine, board, params):
-    """What yosys does besides: before the synthesis what the engine asks for (``synth_before``); modules that it names in
-    ``synth_apart`` are mapped one by one, so that none gives away its speed because another is slower anyway; cells of its
-    ``floorplan`` get their places."""
+    """What yosys does besides: before the synthesis what the engine asks for (``synth_before``);
+    modules that it names in ``synth_apart`` are mapped one by one, so that none gives away its
+    speed because another is slower anyway; cells of its ``floorplan`` get their places."""
     before = [_AFTER_READ, *filter(None, [engine.synth_before.get(board.family)])]
     after = []
     apart = engine.synth_apart.get(board.family, ())
@@ -182,14 +249,22 @@ def _scripts(engine, board, params):
         before += [f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart]
         after = ["setattr -mod -unset keep_hierarchy *", "flatten", "opt_clean -purge"]
     for cell, place in engine.floorplan(board.platform_class().device, params).items():
-        after += [f"select -assert-count 1 c:*.engine.{cell}", f'setattr -set BEL "{place}" c:*.engine.{cell}']
-    return {"script_after_read": "\n".join(before)} | ({"script_after_synth": "\n".join(after)} if after else {})
+        after += [
+            f"select -assert-count 1 c:*.engine.{cell}",
+            f'setattr -set BEL "{place}" c:*.engine.{cell}',
+        ]
+    return {"script_after_read": "\n".join(before)} | (
+        {"script_after_synth": "\n".join(after)} if after else {}
+    )
 
 
 def _mapped_scripts(engine, board, params):
     """:func:`_scripts`, behind what the family's own mapping adds to the synthesis."""
     scripts = _scripts(engine, board, params)
-    after = [*steps(board.family, _synthesis(engine, board.family), TOP), *filter(None, [scripts.get("script_after_synth")])]
+    after = [
+        *steps(board.family, _synthesis(engine, board.family), TOP),
+        *filter(None, [scripts.get("script_after_synth")]),
+    ]
     return {**scripts, "script_after_synth": "\n".join(after)} if after else scripts
 
 
@@ -199,25 +274,41 @@ def _run_script(name, folder, environment, limit=None):
     log = folder / "build.log"
     # With a limit the script has a group of its own, so that its tools end with it.
     own = limit is not None and not windows
-    with open(log, "wb") as output, subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=output,
-                                                     stderr=subprocess.STDOUT, start_new_session=own) as process:
+    with (
+        open(log, "wb") as output,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=own,
+        ) as process,
+    ):
         try:
             code = process.wait(limit)
         except BaseException as error:
             if own:
                 os.killpg(process.pid, signal.SIGKILL)
             elif windows:
-                subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True)
+                subprocess.run(
+                    ["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True
+                )
             process.kill()
             if not isinstance(error, subprocess.TimeoutExpired):
                 raise
-            raise BuildError(f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} (see {folder})") from None
+            raise BuildError(
+                f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} "
+                f"(see {folder})"
+            ) from None
     if code:
         raise BuildError(f"the build failed: {logs.last_word(folder)} (see {log})")
 
 
 def synthesise(component, family, dir, name=TOP, options=""):
-    """Cells of ``component`` after synthesis alone (no placement), by yosys's names; ``dir`` is a folder for its files.
+    """Cells of ``component`` after synthesis alone (no placement), by yosys's names; ``dir`` is a
+    folder for its files.
 
     On iCE40 the packed number of logic cells is there too, as ``ICESTORM_LC``.
 
@@ -226,20 +317,42 @@ def synthesise(component, family, dir, name=TOP, options=""):
     BuildError
     """
     from amaranth.back import rtlil
+
     folder = Path(dir)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.il").write_text(rtlil.convert(component, name=name))
     for file, text in FILES[family].items():
         (folder / file).write_text(text)
     options = options or _SYNTH[family]
-    (folder / f"{name}.ys").write_text("\n".join([
-        f"read_rtlil {name}.il", _AFTER_READ, f"synth_{family} {mapped(family, options)} -top {name}", *steps(family, options, name),
-        f"write_json {name}.json", f"tee -q -o {name}.stat stat -json", ""]))
+    (folder / f"{name}.ys").write_text(
+        "\n".join(
+            [
+                f"read_rtlil {name}.il",
+                _AFTER_READ,
+                f"synth_{family} {mapped(family, options)} -top {name}",
+                *steps(family, options, name),
+                f"write_json {name}.json",
+                f"tee -q -o {name}.stat stat -json",
+                "",
+            ]
+        )
+    )
     # The tools of YoWASP see their working directory only.
     run_tool(folder, [find_tool("yosys"), "-q", "-l", f"{name}.rpt", f"{name}.ys"])
     cells = json.loads((folder / f"{name}.stat").read_text())["design"]["num_cells_by_type"]
     if family == "ice40":
-        log = run_tool(folder, [find_tool("nextpnr-ice40"), "--up5k", "--package", "sg48", "--json", f"{name}.json",
-                             "--pcf-allow-unconstrained", "--pack-only"])
+        log = run_tool(
+            folder,
+            [
+                find_tool("nextpnr-ice40"),
+                "--up5k",
+                "--package",
+                "sg48",
+                "--json",
+                f"{name}.json",
+                "--pcf-allow-unconstrained",
+                "--pack-only",
+            ],
+        )
         cells["ICESTORM_LC"] = int(re.findall(r"ICESTORM_LC:\s+(\d+)/", log)[-1])
     return cells

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds of the matrix on the workers of a Dask cluster, each of which has this quintet installed."""
+"""Builds of the matrix on the workers of a Dask cluster, each of which has this quintet
+installed."""
+
 import tempfile
 from pathlib import Path
 
@@ -10,16 +12,19 @@ __all__ = ["cluster_build", "remote_build"]
 
 
 def remote_build(cell, limit=None):
-    """Runs on a worker: builds a cell in a folder that is deleted after it, and returns its result."""
+    """Runs on a worker: builds a cell in a folder that is deleted after it, and returns its
+    result."""
     with tempfile.TemporaryDirectory(prefix="quintet-", dir=Path.cwd()) as folder:
-        # Below the working directory: YoWASP's tools do not see the system's folder for temporary files.
+        # Below the working directory: YoWASP's tools do not see the system's folder for temporary
+        # files.
         result = build_cell(cell, Path(folder), limit)
     result.pop("bitstream", None)
     return result
 
 
 def cluster_build(address, timeout=10, limit=None):
-    """A builder for :func:`~.matrix.run_matrix` that hands cells to the cluster at ``address``; only results come back. ``limit``: as of :func:`~.matrix.build_cell`.
+    """A builder for :func:`~.matrix.run_matrix` that hands cells to the cluster at ``address``;
+    only results come back. ``limit``: as of :func:`~.matrix.build_cell`.
 
     Raises
     ------
@@ -40,4 +45,5 @@ def cluster_build(address, timeout=10, limit=None):
     def build(cell, folder):
         # The same cell with another seed of the same sources may well be asked for again.
         return client.submit(remote_build, cell, limit, pure=False).result()
+
     return build

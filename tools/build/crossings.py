@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Paths between clocks, by nextpnr's log."""
+
 import re
 
 __all__ = ["crossings", "late"]
 
-_BETWEEN = re.compile(r"Max delay (posedge|negedge) (\S+)\s*-> (posedge|negedge) (\S+)\s*: ([\d.]+) ns")
-_ASKED = (re.compile(r"Max frequency for clock\s+'([^']+)':.*? at ([\d.]+) MHz\)"),
-          re.compile(r"[Cc]onstraining clock net '([^']+)' to ([\d.]+) MHz"),
-          re.compile(r"[Dd]erived frequency constraint of ([\d.]+) MHz for net (\S+)"))
+_BETWEEN = re.compile(
+    r"Max delay (posedge|negedge) (\S+)\s*-> (posedge|negedge) (\S+)\s*: ([\d.]+) ns"
+)
+_ASKED = (
+    re.compile(r"Max frequency for clock\s+'([^']+)':.*? at ([\d.]+) MHz\)"),
+    re.compile(r"[Cc]onstraining clock net '([^']+)' to ([\d.]+) MHz"),
+    re.compile(r"[Dd]erived frequency constraint of ([\d.]+) MHz for net (\S+)"),
+)
 
 #: What nextpnr puts before the name of a net that it makes global.
 _GLOBAL = "$glbnet$"
@@ -26,8 +31,9 @@ def _frequencies(log):
 def crossings(log, names):
     """Longest paths from one clock to another, nextpnr's last word on each, after routing.
 
-    The bits of a Gray code must arrive within a period of the clock that they leave, since the other side may otherwise see two counts mixed. nextpnr does not
-    say which paths are such, so all are held to that.
+    The bits of a Gray code must arrive within a period of the clock that they leave, since the
+    other side may otherwise see two counts mixed. nextpnr does not say which paths are such, so all
+    are held to that.
 
     Parameters
     ----------
@@ -37,11 +43,15 @@ def crossings(log, names):
     Returns
     -------
     list of dict
-        ``from``, ``to``, ``delay_ns``, ``limit_ns`` (``None``: the log knows no frequency of that clock), ``met``.
+        ``from``, ``to``, ``delay_ns``, ``limit_ns`` (``None``: the log knows no frequency of that
+        clock), ``met``.
     """
     frequencies = _frequencies(log)
     # Each pair of edges is told after placing, and again after routing.
-    last = {(out, source, into, target): float(delay) for out, source, into, target, delay in _BETWEEN.findall(log)}
+    last = {
+        (out, source, into, target): float(delay)
+        for out, source, into, target, delay in _BETWEEN.findall(log)
+    }
     longest = {}
     for (_, source, _, target), delay in last.items():
         pair = source.removeprefix(_GLOBAL), target.removeprefix(_GLOBAL)
@@ -50,8 +60,15 @@ def crossings(log, names):
     found = []
     for (source, target), delay in longest.items():
         limit = 1e3 / frequencies[source] if source in frequencies else None
-        found.append({"from": names.get(source, source), "to": names.get(target, target), "delay_ns": delay,
-                      "limit_ns": limit and round(limit, 2), "met": limit is not None and delay < limit})
+        found.append(
+            {
+                "from": names.get(source, source),
+                "to": names.get(target, target),
+                "delay_ns": delay,
+                "limit_ns": limit and round(limit, 2),
+                "met": limit is not None and delay < limit,
+            }
+        )
     return found
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Loads a bitstream into a board with the programmer that the board and this machine have."""
+
 import glob
 import shutil
 import subprocess
@@ -8,16 +9,24 @@ from pathlib import Path
 
 from ..errors import InputError, NoDeviceError
 
-__all__ = ["PROGRAMMERS", "CopyProgrammer", "Programmer", "choose_programmer", "find_bitstream", "flash"]
+__all__ = [
+    "PROGRAMMERS",
+    "CopyProgrammer",
+    "Programmer",
+    "choose_programmer",
+    "find_bitstream",
+    "flash",
+]
 
 
 @dataclass(frozen=True)
 class Programmer:
     """A program that loads bitstreams.
 
-    ``volatile`` and ``permanent`` are argument templates (``{bitstream}``, ``{board}``), ``None`` where it has no such way.
-    ``board_names`` maps our boards' names to this program's own.
+    ``volatile`` and ``permanent`` are argument templates (``{bitstream}``, ``{board}``), ``None``
+    where it has no such way. ``board_names`` maps our boards' names to this program's own.
     """
+
     name: str
     volatile: tuple | None
     permanent: tuple | None
@@ -36,34 +45,54 @@ class Programmer:
     def command(self, board, bitstream, permanent):
         """Its command line."""
         theirs = dict(self.board_names).get(board, board)
-        return [self.name, *(part.format(bitstream=bitstream, board=theirs)
-                             for part in (self.permanent if permanent else self.volatile))]
+        return [
+            self.name,
+            *(
+                part.format(bitstream=bitstream, board=theirs)
+                for part in (self.permanent if permanent else self.volatile)
+            ),
+        ]
 
     def load(self, board, bitstream, permanent, timeout):
         """Runs it; what it printed, and the command."""
         command = self.command(board, str(bitstream), permanent)
         try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True, errors="replace", timeout=timeout)
+            done = subprocess.run(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                timeout=timeout,
+            )
         except subprocess.TimeoutExpired:
-            raise NoDeviceError(f"{self.name} did not end within {timeout} s; is the board connected?") from None
+            raise NoDeviceError(
+                f"{self.name} did not end within {timeout} s; is the board connected?"
+            ) from None
         except OSError as error:
             raise NoDeviceError(f"{self.name} cannot be started: {error.strerror}") from None
         if done.returncode:
             lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
             said = lines[-1] if lines else "it printed nothing"
-            how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+            how = (
+                f"signal {-done.returncode}"
+                if done.returncode < 0
+                else f"exit code {done.returncode}"
+            )
             raise NoDeviceError(f"{self.name} failed ({how}): {said}")
         return done.stdout, command
 
 
 @dataclass(frozen=True)
 class CopyProgrammer:
-    """A microcontroller of the board that takes the bitstream as a file: on a volume of a name, or on a serial device.
+    """A microcontroller of the board that takes the bitstream as a file: on a volume of a name, or
+    on a serial device.
 
-    ``volumes``: patterns of the folder at which the volume is mounted; ``usb``: (vendor, product) of the serial device.
-    ``keeps``: it writes flash memory (else the FPGA itself).
+    ``volumes``: patterns of the folder at which the volume is mounted; ``usb``: (vendor, product)
+    of the serial device. ``keeps``: it writes flash memory (else the FPGA itself).
     """
+
     name: str
     suffixes: tuple
     install: str
@@ -79,8 +108,14 @@ class CopyProgrammer:
         """Where a bitstream can be put now."""
         if self.usb:
             from serial.tools.list_ports import comports
+
             return sorted(port.device for port in comports() if (port.vid, port.pid) == self.usb)
-        return sorted(folder for pattern in self.volumes for folder in glob.glob(pattern) if Path(folder).is_dir())
+        return sorted(
+            folder
+            for pattern in self.volumes
+            for folder in glob.glob(pattern)
+            if Path(folder).is_dir()
+        )
 
     def ready(self):
         """Whether it can be used now: its volume or device is there."""
@@ -105,25 +140,75 @@ _VOLUMES = ("/media/*/{0}", "/media/{0}", "/run/media/*/{0}", "/Volumes/{0}", "/
 _ULX3S = tuple((f"ulx3s-{size}", "ulx3s") for size in ("12f", "25f", "45f", "85f"))
 
 #: Programmers by name, in no order of preference: that is the board's.
-PROGRAMMERS = {p.name: p for p in (
-    Programmer("openFPGALoader", ("--board", "{board}", "{bitstream}"),
-               ("--board", "{board}", "--write-flash", "{bitstream}"), (".bit", ".bin"),
-               "apt-get install openfpgaloader, or the package of your system",
-               (*_ULX3S, ("icebreaker", "ice40_generic"), ("upduino", "ice40_generic"), ("hx8k-breakout", "ice40_generic"),
-                ("orangecrab-25f", "orangeCrab"), ("orangecrab-85f", "orangeCrab"))),
-    Programmer("fujprog", ("{bitstream}",), ("-j", "FLASH", "{bitstream}"), (".bit",),
-               "apt-get install fujprog, or the package of your system"),
-    Programmer("iceprog", ("-S", "{bitstream}"), ("{bitstream}",), (".bin",),
-               "apt-get install fpga-icestorm, or the package of your system"),
-    Programmer("dfu-util", None, ("-a", "0", "-D", "{bitstream}", "-R"), (".bit", ".bin", ".dfu"),
-               "apt-get install dfu-util, or the package of your system"),
-    Programmer("icesprog", None, ("{bitstream}",), (".bin", ".bit"), "building it from the iCESugar project's tools folder"),
-    Programmer("ecpdap", ("program", "{bitstream}"), ("flash", "write", "{bitstream}"), (".bit",), "cargo install ecpdap"),
-    CopyProgrammer("iCELink", (".bin", ".bit"), "connecting the board, whose volume iCELink must be mounted", keeps=True,
-                   volumes=tuple(pattern.format("iCELink") for pattern in _VOLUMES)),
-    CopyProgrammer("STM32", (".bin",), "connecting the board, whose STM32 is a serial device (0483:5740)", keeps=False,
-                   usb=(0x0483, 0x5740)),
-)}
+PROGRAMMERS = {
+    p.name: p
+    for p in (
+        Programmer(
+            "openFPGALoader",
+            ("--board", "{board}", "{bitstream}"),
+            ("--board", "{board}", "--write-flash", "{bitstream}"),
+            (".bit", ".bin"),
+            "apt-get install openfpgaloader, or the package of your system",
+            (
+                *_ULX3S,
+                ("icebreaker", "ice40_generic"),
+                ("upduino", "ice40_generic"),
+                ("hx8k-breakout", "ice40_generic"),
+                ("orangecrab-25f", "orangeCrab"),
+                ("orangecrab-85f", "orangeCrab"),
+            ),
+        ),
+        Programmer(
+            "fujprog",
+            ("{bitstream}",),
+            ("-j", "FLASH", "{bitstream}"),
+            (".bit",),
+            "apt-get install fujprog, or the package of your system",
+        ),
+        Programmer(
+            "iceprog",
+            ("-S", "{bitstream}"),
+            ("{bitstream}",),
+            (".bin",),
+            "apt-get install fpga-icestorm, or the package of your system",
+        ),
+        Programmer(
+            "dfu-util",
+            None,
+            ("-a", "0", "-D", "{bitstream}", "-R"),
+            (".bit", ".bin", ".dfu"),
+            "apt-get install dfu-util, or the package of your system",
+        ),
+        Programmer(
+            "icesprog",
+            None,
+            ("{bitstream}",),
+            (".bin", ".bit"),
+            "building it from the iCESugar project's tools folder",
+        ),
+        Programmer(
+            "ecpdap",
+            ("program", "{bitstream}"),
+            ("flash", "write", "{bitstream}"),
+            (".bit",),
+            "cargo install ecpdap",
+        ),
+        CopyProgrammer(
+            "iCELink",
+            (".bin", ".bit"),
+            "connecting the board, whose volume iCELink must be mounted",
+            keeps=True,
+            volumes=tuple(pattern.format("iCELink") for pattern in _VOLUMES),
+        ),
+        CopyProgrammer(
+            "STM32",
+            (".bin",),
+            "connecting the board, whose STM32 is a serial device (0483:5740)",
+            keeps=False,
+            usb=(0x0483, 0x5740),
+        ),
+    )
+}
 
 
 def choose_programmer(names, permanent):
@@ -142,11 +227,15 @@ def choose_programmer(names, permanent):
         if programmer.ready():
             return programmer
     first = able[0]
-    raise NoDeviceError(f"none of {', '.join(p.name for p in able)} is there; {first.name} comes by: {first.install}")
+    raise NoDeviceError(
+        f"none of {', '.join(p.name for p in able)} is there; {first.name} comes by: "
+        f"{first.install}"
+    )
 
 
 def find_bitstream(path, suffixes):
-    """The bitstream at ``path``: a file, or the one file of these suffixes in a folder that ``quintet build`` made."""
+    """The bitstream at ``path``: a file, or the one file of these suffixes in a folder that
+    ``quintet build`` made."""
     path = Path(path)
     if path.is_file():
         if path.suffix not in suffixes:
@@ -156,26 +245,38 @@ def find_bitstream(path, suffixes):
         raise InputError(f"{path}: no such file or folder")
     found = sorted(p for p in path.iterdir() if p.suffix in suffixes)
     if len(found) != 1:
-        what = "no bitstream" if not found else f"{len(found)} bitstreams ({', '.join(p.name for p in found)})"
+        what = (
+            "no bitstream"
+            if not found
+            else f"{len(found)} bitstreams ({', '.join(p.name for p in found)})"
+        )
         raise InputError(f"{path}: {what} ending in {' or '.join(suffixes)}; one was expected")
     return found[0]
 
 
 def flash(board, names, path, *, permanent=False, timeout=300):
-    """Load the bitstream at ``path`` into ``board`` (its name), with the first usable one of ``names``.
+    """Load the bitstream at ``path`` into ``board`` (its name), with the first usable one of
+    ``names``.
 
     Returns
     -------
     dict
-        ``programmer``, ``command``, ``bitstream``, ``permanent``, ``output`` (what the program printed).
+        ``programmer``, ``command``, ``bitstream``, ``permanent``, ``output`` (what the program
+        printed).
 
     Raises
     ------
     InputError, NoDeviceError
-        No bitstream; no programmer, or it failed (its last line is in the message) or did not end in ``timeout`` seconds.
+        No bitstream; no programmer, or it failed (its last line is in the message) or did not end
+        in ``timeout`` seconds.
     """
     programmer = choose_programmer(names, permanent)
     bitstream = find_bitstream(path, programmer.suffixes)
     output, command = programmer.load(board, bitstream, permanent, timeout)
-    return {"programmer": programmer.name, "command": command, "bitstream": str(bitstream), "permanent": permanent,
-            "output": output}
+    return {
+        "programmer": programmer.name,
+        "command": command,
+        "bitstream": str(bitstream),
+        "permanent": permanent,
+        "output": output,
+    }

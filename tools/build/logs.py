@@ -1,20 +1,44 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the logs of yosys and nextpnr say: clocks, cells, the longest path, and why there is no bitstream."""
+"""What the logs of yosys and nextpnr say: clocks, cells, the longest path, and why there is no
+bitstream."""
+
 import json
 import re
 
 from ..errors import QuintetError
 from .crossings import crossings
 
-__all__ = ["BuildError", "NoRoomError", "TITLES", "TOP", "figures", "last_word", "needed", "overused"]
+__all__ = [
+    "BuildError",
+    "NoRoomError",
+    "TITLES",
+    "TOP",
+    "figures",
+    "last_word",
+    "needed",
+    "overused",
+]
 
 #: Name of the top module and of all files of a build.
 TOP = "top"
 #: What a person calls what the report counts.
-TITLES = {"luts": "logic cells", "ffs": "flip-flops", "dsps": "DSPs", "brams": "block RAMs", "sprams": "single-port RAMs"}
+TITLES = {
+    "luts": "logic cells",
+    "ffs": "flip-flops",
+    "dsps": "DSPs",
+    "brams": "block RAMs",
+    "sprams": "single-port RAMs",
+}
 # Cells that the report counts, by nextpnr's names.
-_CELLS = {"ecp5": {"luts": "TRELLIS_COMB", "ffs": "TRELLIS_FF", "dsps": "MULT18X18D", "brams": "DP16KD"},
-          "ice40": {"luts": "ICESTORM_LC", "dsps": "ICESTORM_DSP", "brams": "ICESTORM_RAM", "sprams": "ICESTORM_SPRAM"}}
+_CELLS = {
+    "ecp5": {"luts": "TRELLIS_COMB", "ffs": "TRELLIS_FF", "dsps": "MULT18X18D", "brams": "DP16KD"},
+    "ice40": {
+        "luts": "ICESTORM_LC",
+        "dsps": "ICESTORM_DSP",
+        "brams": "ICESTORM_RAM",
+        "sprams": "ICESTORM_SPRAM",
+    },
+}
 
 
 class BuildError(QuintetError):
@@ -27,43 +51,69 @@ class NoRoomError(BuildError):
     Attributes
     ----------
     report : dict
-        ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, as needed; ``available``, the same of the FPGA.
+        ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, as needed;
+        ``available``, the same of the FPGA.
     """
+
     def __init__(self, figures):
         self.report = figures
-        lacks = [f"{figures[name]:,} of {there:,} {TITLES[name]}" for name, there in figures["available"].items()
-                 if there and figures[name] > there]
+        lacks = [
+            f"{figures[name]:,} of {there:,} {TITLES[name]}"
+            for name, there in figures["available"].items()
+            if there and figures[name] > there
+        ]
         super().__init__(f"does not fit: needs {', '.join(lacks)}")
 
 
 def overused(folder):
     """How far routing had come, by the last turn in nextpnr's log."""
     log = folder / f"{TOP}.tim"
-    found = re.findall(r"iter=(\d+) wires=\d+ overused=(\d+)", log.read_text(errors="replace")) if log.is_file() else ()
-    return f"; after {int(found[-1][0]):,} turns of routing {int(found[-1][1]):,} wires were overused" if found else ""
+    found = (
+        re.findall(r"iter=(\d+) wires=\d+ overused=(\d+)", log.read_text(errors="replace"))
+        if log.is_file()
+        else ()
+    )
+    return (
+        f"; after {int(found[-1][0]):,} turns of routing {int(found[-1][1]):,} wires were overused"
+        if found
+        else ""
+    )
 
 
 def last_word(folder):
     """The last error line of the newest log that has any."""
-    logs = [p for p in (folder / f"{TOP}.tim", folder / f"{TOP}.rpt", folder / "build.log") if p.is_file()]
+    logs = [
+        p
+        for p in (folder / f"{TOP}.tim", folder / f"{TOP}.rpt", folder / "build.log")
+        if p.is_file()
+    ]
     for log in sorted(logs, key=lambda p: p.stat().st_mtime, reverse=True):
-        lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if "ERROR" in line]
+        lines = [
+            line.strip() for line in log.read_text(errors="replace").splitlines() if "ERROR" in line
+        ]
         if lines:
             return lines[-1]
     return "the tools did not say why"
 
 
 def needed(family, folder):
-    """What the netlist needs of what the FPGA has, by the packer's last word, if that is more than there is."""
+    """What the netlist needs of what the FPGA has, by the packer's last word, if that is more than
+    there is."""
     log = folder / f"{TOP}.tim"
     text = log.read_text(errors="replace") if log.is_file() else ""
-    used = {name: (int(needs), int(has)) for name, needs, has in re.findall(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)", text)}
+    used = {
+        name: (int(needs), int(has))
+        for name, needs, has in re.findall(r"Info:\s+(\w+):\s+(\d+)/\s*(\d+)", text)
+    }
     found = {name: used.get(cell, (0, 0)) for name, cell in _CELLS[family].items()}
     if family == "ice40":
         found["ffs"] = _ice40_flip_flops(text), 0
     if all(needs <= has for name, (needs, has) in found.items() if has):
         return None
-    return {**{name: needs for name, (needs, _) in found.items()}, "available": {name: has for name, (_, has) in found.items()}}
+    return {
+        **{name: needs for name, (needs, _) in found.items()},
+        "available": {name: has for name, (_, has) in found.items()},
+    }
 
 
 def _ice40_flip_flops(log):
@@ -75,37 +125,52 @@ def _clocks(log):
     """Clock -> (asked, reached) in MHz: nextpnr's last word on each, after routing."""
     found = {}
     for name, reached, asked in re.findall(
-            r"Max frequency for clock\s+'([^']+)':\s+([\d.]+) MHz \((?:PASS|FAIL) at ([\d.]+) MHz\)", log):
+        r"Max frequency for clock\s+'([^']+)':\s+([\d.]+) MHz \((?:PASS|FAIL) at ([\d.]+) MHz\)",
+        log,
+    ):
         found[name] = {"asked_mhz": float(asked), "reached_mhz": float(reached)}
     return found
 
 
 def _critical_path(paths):
-    """The longest path between registers: its ends, nanoseconds of logic and of routing, and how many cells of logic it goes through."""
+    """The longest path between registers: its ends, nanoseconds of logic and of routing, and how
+    many cells of logic it goes through."""
     inner = [p for p in paths if p["from"].startswith("posedge") and p["to"].startswith("posedge")]
     if not inner:
         return None
     steps = max(inner, key=lambda p: sum(step["delay"] for step in p["path"]))["path"]
     routing = sum(step["delay"] for step in steps if step["type"] == "routing")
-    return {"from": steps[0]["from"]["cell"], "to": steps[-1]["to"]["cell"], "routing_ns": round(routing, 2),
-            "logic_ns": round(sum(step["delay"] for step in steps) - routing, 2),
-            "steps": sum(step["type"] == "logic" for step in steps)}
+    return {
+        "from": steps[0]["from"]["cell"],
+        "to": steps[-1]["to"]["cell"],
+        "routing_ns": round(routing, 2),
+        "logic_ns": round(sum(step["delay"] for step in steps) - routing, 2),
+        "steps": sum(step["type"] == "logic" for step in steps),
+    }
 
 
 def _names(clocks, ours):
-    """Clock net -> our name for it. The netlist names a clock after any of the modules that it reaches: ours are told by the
-    frequency asked for (of several the slowest, since the memory chip's, of the main clock's frequency, reaches little)."""
+    """Clock net -> our name for it. The netlist names a clock after any of the modules that it
+    reaches: ours are told by the frequency asked for (of several the slowest, since the memory
+    chip's, of the main clock's frequency, reaches little)."""
     names, rest = {}, dict(clocks)
     for name, hz in ours.items():
         if rest:
-            found = min(rest, key=lambda n: (round(abs(rest[n]["asked_mhz"] - hz / 1e6) / (hz / 1e6), 2), rest[n]["reached_mhz"]))
+            found = min(
+                rest,
+                key=lambda n: (
+                    round(abs(rest[n]["asked_mhz"] - hz / 1e6) / (hz / 1e6), 2),
+                    rest[n]["reached_mhz"],
+                ),
+            )
             names[found] = name
             del rest[found]
     return {**names, **{net: net.removeprefix("$glbnet$") for net in rest}}
 
 
 def figures(family, folder, clock_hz, domains):
-    """What the report says of a build that ended: clocks, cells, the longest path; ``domains``: clock -> Hz of those beside the main one."""
+    """What the report says of a build that ended: clocks, cells, the longest path; ``domains``:
+    clock -> Hz of those beside the main one."""
     try:
         report = json.loads((folder / f"{TOP}.report.json").read_text())
     except (OSError, ValueError):
@@ -119,12 +184,21 @@ def figures(family, folder, clock_hz, domains):
     clocks = {name: clocks[net] for net, name in names.items()}
     main = clocks["main"]
     cells = {name: used.get(cell, {}).get("used", 0) for name, cell in _CELLS[family].items()}
-    available = {name: used.get(cell, {}).get("available", 0) for name, cell in _CELLS[family].items()}
+    available = {
+        name: used.get(cell, {}).get("available", 0) for name, cell in _CELLS[family].items()
+    }
     if family == "ice40":
         cells["ffs"] = _ice40_flip_flops(log)
-    return {"clock_reached_mhz": main["reached_mhz"], "clock_met": main["reached_mhz"] >= clock_hz / 1e6 and all(
-                clocks[name]["reached_mhz"] >= clocks[name]["asked_mhz"] for name in domains),
-            "clocks": clocks, "crossings": crossings(log, {net.removeprefix("$glbnet$"): name for net, name in names.items()}),
-            "critical_path": _critical_path(report["critical_paths"]),
-            **{name: cells.get(name, 0) for name in ("luts", "ffs", "dsps", "brams")},
-            **{name: value for name, value in cells.items() if name == "sprams"}, "available": available}
+    return {
+        "clock_reached_mhz": main["reached_mhz"],
+        "clock_met": main["reached_mhz"] >= clock_hz / 1e6
+        and all(clocks[name]["reached_mhz"] >= clocks[name]["asked_mhz"] for name in domains),
+        "clocks": clocks,
+        "crossings": crossings(
+            log, {net.removeprefix("$glbnet$"): name for net, name in names.items()}
+        ),
+        "critical_path": _critical_path(report["critical_paths"]),
+        **{name: cells.get(name, 0) for name in ("luts", "ffs", "dsps", "brams")},
+        **{name: value for name, value in cells.items() if name == "sprams"},
+        "available": available,
+    }

@@ -1,26 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our part in the synthesis for an ECP5: carry chains that need no cells to get into them and out of them (``ecp5/carry.v``)."""
+"""Our part in the synthesis for an ECP5: carry chains that need no cells to get into them and out
+of them (``ecp5/carry.v``)."""
+
 from pathlib import Path
 
 __all__ = ["FILES", "mapped", "steps"]
 
 _FOLDER = Path(__file__).parent / "ecp5"
 #: By family: what yosys reads besides the netlist, name -> text.
-FILES = {"ecp5": {name: (_FOLDER / name).read_text() for name in ("carry.v", "carry_ends.v")}, "ice40": {}}
+FILES = {
+    "ecp5": {name: (_FOLDER / name).read_text() for name in ("carry.v", "carry_ends.v")},
+    "ice40": {},
+}
 
 
 def mapped(family, options):
-    """Options of ``synth_<family>`` that end where :func:`steps` go on; ``options`` are those of the design."""
+    """Options of ``synth_<family>`` that end where :func:`steps` go on; ``options`` are those of
+    the design."""
     return f"{options} -run begin:map_gates".strip() if family == "ecp5" else options
 
 
 def steps(family, options, top):
-    """Lines of yosys behind a ``synth_<family>`` with the options of :func:`mapped`: the rest of the synthesis."""
+    """Lines of yosys behind a ``synth_<family>`` with the options of :func:`mapped`: the rest of
+    the synthesis."""
     if family != "ecp5":
         return []
     return [
         # Sums of more than two end in adders, too.
-        "maccmap t:$macc t:$macc_v2", "techmap -map carry.v t:$alu", f"synth_{family} {options} -run map_gates: -top {top}",
-        *(f"chtype -set CCU2C_{end.upper()} a:quintet_{end} t:CCU2C %i" for end in ("first", "last")),
-        "techmap -map carry_ends.v t:CCU2C_*", "clean",
+        "maccmap t:$macc t:$macc_v2",
+        "techmap -map carry.v t:$alu",
+        f"synth_{family} {options} -run map_gates: -top {top}",
+        *(
+            f"chtype -set CCU2C_{end.upper()} a:quintet_{end} t:CCU2C %i"
+            for end in ("first", "last")
+        ),
+        "techmap -map carry_ends.v t:CCU2C_*",
+        "clean",
     ]

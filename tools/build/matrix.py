@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds every board and core that fit together, resumable, into one table."""
+
 import csv
 import hashlib
 import io
@@ -14,16 +15,40 @@ from pathlib import Path
 from ..errors import InputError
 from ..outputs import write_output
 
-__all__ = ["COLUMNS", "Cell", "build_cell", "cells", "load", "run_matrix", "settled", "source_digest", "to_csv", "to_markdown"]
+__all__ = [
+    "COLUMNS",
+    "Cell",
+    "build_cell",
+    "cells",
+    "load",
+    "run_matrix",
+    "settled",
+    "source_digest",
+    "to_csv",
+    "to_markdown",
+]
 
 #: Columns of the tables, in order; all but the last are fields of the build report.
-COLUMNS = ("board", "isa", "preset", "seed", "clock_asked_mhz", "clock_reached_mhz", "luts", "ffs", "dsps", "brams",
-           "seconds", "state")
+COLUMNS = (
+    "board",
+    "isa",
+    "preset",
+    "seed",
+    "clock_asked_mhz",
+    "clock_reached_mhz",
+    "luts",
+    "ffs",
+    "dsps",
+    "brams",
+    "seconds",
+    "state",
+)
 
 
 @dataclass(frozen=True)
 class Cell:
     """One build of the matrix; ``link`` ``None``: the board's default one."""
+
     board: str
     isa: str
     preset: str
@@ -32,7 +57,9 @@ class Cell:
 
     @property
     def key(self):
-        return f"{self.board}/{self.isa}/{self.preset}/{self.seed}" + (f"/{self.link}" if self.link else "")
+        return f"{self.board}/{self.isa}/{self.preset}/{self.seed}" + (
+            f"/{self.link}" if self.link else ""
+        )
 
 
 def cells(boards, rooms, seeds=(1,), link=None):
@@ -40,18 +67,25 @@ def cells(boards, rooms, seeds=(1,), link=None):
 
     Parameters
     ----------
-    boards : iterable of objects with ``name`` and ``presets``, and with ``links`` if there is a ``link``
+    boards : iterable of objects with ``name`` and ``presets``,
+        and with ``links`` if there is a ``link``
     rooms : iterable of Room
     link : str, optional
         Only boards that have it, built with it.
     """
-    return [Cell(board.name, room.name, preset, seed, link)
-            for room in rooms for board in boards if link is None or link in board.links
-            for preset in board.presets(room) for seed in seeds]
+    return [
+        Cell(board.name, room.name, preset, seed, link)
+        for room in rooms
+        for board in boards
+        if link is None or link in board.links
+        for preset in board.presets(room)
+        for seed in seeds
+    ]
 
 
 def source_digest(root):
-    """Digest of all sources that a bitstream depends on, so that a cell built from others is built again."""
+    """Digest of all sources that a bitstream depends on, so that a cell built from others is built
+    again."""
     digest = hashlib.sha256()
     for room in ("gateware", "boards"):
         for path in sorted((Path(root) / room).rglob("*.py")):
@@ -60,12 +94,34 @@ def source_digest(root):
 
 
 def build_cell(cell, folder, limit=None):
-    """Builds one cell in a process of its own and returns its result; ``limit``: minutes that the tools may take."""
-    out = folder / cell.board / cell.isa / f"{cell.preset}-{cell.seed}{f'-{cell.link}' if cell.link else ''}"
-    command = [sys.executable, "-m", "quintet.tools.cli", "build", cell.board, cell.isa, "--preset", cell.preset,
-               "--seed", str(cell.seed), "-o", str(out), "--json", *(["--link", cell.link] if cell.link else []),
-               *(["--limit", str(limit)] if limit else [])]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")
+    """Builds one cell in a process of its own and returns its result; ``limit``: minutes that the
+    tools may take."""
+    out = (
+        folder
+        / cell.board
+        / cell.isa
+        / f"{cell.preset}-{cell.seed}{f'-{cell.link}' if cell.link else ''}"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "quintet.tools.cli",
+        "build",
+        cell.board,
+        cell.isa,
+        "--preset",
+        cell.preset,
+        "--seed",
+        str(cell.seed),
+        "-o",
+        str(out),
+        "--json",
+        *(["--link", cell.link] if cell.link else []),
+        *(["--limit", str(limit)] if limit else []),
+    ]
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
+    )
     try:
         report = json.loads(done.stdout)
     except ValueError:
@@ -96,14 +152,27 @@ def load(path):
         stored = json.loads(path.read_text())
         return stored["cells"]
     except (OSError, ValueError, KeyError, TypeError):
-        raise InputError(f"{path}: is not a table of quintet matrix; move it away, or choose another folder") from None
+        raise InputError(
+            f"{path}: is not a table of quintet matrix; move it away, or choose another folder"
+        ) from None
 
 
-def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell, report=lambda cell, result, left: None):
-    """Build the cells of ``todo`` that ``folder`` does not hold yet, and write ``matrix.json``, ``.csv`` and ``.md`` there.
+def run_matrix(
+    todo,
+    folder,
+    digest,
+    *,
+    workers=1,
+    again=False,
+    build=build_cell,
+    report=lambda cell, result, left: None,
+):
+    """Build the cells of ``todo`` that ``folder`` does not hold yet, and write ``matrix.json``,
+    ``.csv`` and ``.md`` there.
 
-    A cell is kept if it was built, missed its clock or does not fit, from the same sources; a failed one is tried again. After each
-    cell the tables are complete, so that an interrupted run goes on where it was.
+    A cell is kept if it was built, missed its clock or does not fit, from the same sources; a
+    failed one is tried again. After each cell the tables are complete, so that an interrupted run
+    goes on where it was.
 
     Parameters
     ----------
@@ -116,7 +185,8 @@ def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell
     again : bool
         Build all of them, kept or not.
     build : callable(cell, folder)
-        Builds a cell and returns its result; of several workers each calls it in a thread of its own.
+        Builds a cell and returns its result; of several workers each calls it in a thread of its
+        own.
     report : callable(cell, result, left)
         Called after each cell.
 
@@ -134,7 +204,11 @@ def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell
         raise InputError(f"cannot write {folder}: {error.strerror or error}") from None
     path = folder / "matrix.json"
     results = load(path)
-    wanted = [c for c in todo if again or not settled(results.get(c.key)) or results[c.key].get("digest") != digest]
+    wanted = [
+        c
+        for c in todo
+        if again or not settled(results.get(c.key)) or results[c.key].get("digest") != digest
+    ]
     lock = threading.Lock()
     left = len(wanted)
 
@@ -149,7 +223,11 @@ def run_matrix(todo, folder, digest, *, workers=1, again=False, build=build_cell
 
     def save():
         rows = [results[key] for key in sorted(results)]
-        write_output(path, json.dumps({"cells": {key: results[key] for key in sorted(results)}}, indent=1).encode() + b"\n")
+        write_output(
+            path,
+            json.dumps({"cells": {key: results[key] for key in sorted(results)}}, indent=1).encode()
+            + b"\n",
+        )
         write_output(folder / "matrix.csv", to_csv(rows).encode())
         write_output(folder / "matrix.md", to_markdown(rows).encode())
 
@@ -177,6 +255,13 @@ def to_csv(rows):
 def to_markdown(rows):
     def text(value):
         return f"{value:.1f}" if isinstance(value, float) else str(value)
-    lines = ["| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
-    lines += ["| " + " | ".join(text(row.get(name, "")).replace("|", "/") for name in COLUMNS) + " |" for row in rows]
+
+    lines = [
+        "| " + " | ".join(name.replace("_", " ") for name in COLUMNS) + " |",
+        "|" + "---|" * len(COLUMNS),
+    ]
+    lines += [
+        "| " + " | ".join(text(row.get(name, "")).replace("|", "/") for name in COLUMNS) + " |"
+        for row in rows
+    ]
     return "\n".join(lines) + "\n"

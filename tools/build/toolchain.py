@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the FPGA tools: native ones on the PATH where they are new enough, else those of this Python (YoWASP)."""
+"""Finds the FPGA tools: native ones on the PATH where they are new enough, else those of this
+Python (YoWASP)."""
+
 import os
 import shutil
 import subprocess
@@ -14,7 +16,10 @@ from .logs import BuildError
 __all__ = ["TOOLS", "find_tool", "run_tool", "tool_environment"]
 
 #: Tools of each family, in the order in which they run.
-TOOLS = {"ecp5": ("yosys", "nextpnr-ecp5", "ecppack"), "ice40": ("yosys", "nextpnr-ice40", "icepack")}
+TOOLS = {
+    "ecp5": ("yosys", "nextpnr-ecp5", "ecppack"),
+    "ice40": ("yosys", "nextpnr-ice40", "icepack"),
+}
 
 
 def _variable(tool):
@@ -41,7 +46,9 @@ def find_tool(tool):
     found = shutil.which(name)
     if found:
         return found
-    raise NoDeviceError(f"{tool} is missing: `pip install yowasp-{'yosys' if tool == 'yosys' else _package(tool)}`")
+    raise NoDeviceError(
+        f"{tool} is missing: `pip install yowasp-{'yosys' if tool == 'yosys' else _package(tool)}`"
+    )
 
 
 def _package(tool):
@@ -49,7 +56,8 @@ def _package(tool):
 
 
 def tool_environment(family):
-    """The environment in which Amaranth's build script finds the tools of ``family``; what is set already is kept.
+    """The environment in which Amaranth's build script finds the tools of ``family``; what is set
+    already is kept.
 
     Raises
     ------
@@ -64,16 +72,29 @@ def tool_environment(family):
 
 
 def run_tool(folder, command):
-    """Run a tool in ``folder`` and return what it printed. The tools of YoWASP see their working directory only.
+    """Run a tool in ``folder`` and return what it printed. The tools of YoWASP see their working
+    directory only.
 
     Raises
     ------
     BuildError
         It failed: its last word.
     """
-    done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, errors="replace")
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
     if done.returncode:
-        lines = [line for line in done.stdout.splitlines() if "ERROR" in line] or done.stdout.splitlines()
-        raise BuildError(f"{Path(command[0]).name} failed: {lines[-1].strip() if lines else 'it printed nothing'}")
+        lines = [
+            line for line in done.stdout.splitlines() if "ERROR" in line
+        ] or done.stdout.splitlines()
+        raise BuildError(
+            f"{Path(command[0]).name} failed: "
+            f"{lines[-1].strip() if lines else 'it printed nothing'}"
+        )
     return done.stdout

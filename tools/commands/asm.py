@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Assemble a program. The suffix of OUT chooses among the forms the ISA has (quintet cores ISA lists them)."""
+"""Assemble a program. The suffix of OUT chooses among the forms the ISA has (quintet cores ISA
+lists them)."""
+
 import io
 import os
 from contextlib import redirect_stdout
@@ -13,9 +15,17 @@ from ..outputs import check_output
 def arguments(parser):
     parser.add_argument("isa", help="name of the core")
     parser.add_argument("source", metavar="SRC", help="the program")
-    parser.add_argument("-o", dest="out", metavar="OUT", required=True, help="where to put the result")
-    parser.add_argument("--pass", dest="passes", metavar="NAME", action="append", default=[],
-                        help="rewrite the program, as the ISA can (an unknown name lists them); may be repeated")
+    parser.add_argument(
+        "-o", dest="out", metavar="OUT", required=True, help="where to put the result"
+    )
+    parser.add_argument(
+        "--pass",
+        dest="passes",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="rewrite the program, as the ISA can (an unknown name lists them); may be repeated",
+    )
     add_sizes(parser)
 
 
@@ -27,8 +37,9 @@ def run(args, console):
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ...gateware.isa.asm import AsmError, load_program, save_program
     from ...gateware.isa.asm.files import suffix_of
+
     software = room.software.SOFTWARE
-    form = software.forms[suffix_of(software, args.out)]    # before anything is assembled
+    form = software.forms[suffix_of(software, args.out)]  # before anything is assembled
     if form.kind == "assembly":
         raise AsmError("this form is only read", file=args.out)
     if os.path.realpath(args.out) == os.path.realpath(args.source):
@@ -38,7 +49,7 @@ def run(args, console):
         if name not in known:
             raise InputError(f"--pass {name}: {room.name} has {', '.join(known) or 'no passes'}")
     printed = io.StringIO()
-    with redirect_stdout(printed):      # directives that export without a file name
+    with redirect_stdout(printed):  # directives that export without a file name
         program = load_program(software, Path(args.source), params, exports=True)
     for name in args.passes:
         program = known[name](software, program, params)
@@ -46,8 +57,15 @@ def run(args, console):
         console.note(str(warning))
     if printed.getvalue():
         console.out(printed.getvalue().rstrip("\n"))
-    save_program(software, program, args.out)    # a slash at the end says that a folder is meant
+    save_program(software, program, args.out)  # a slash at the end says that a folder is meant
     console.out(f"{args.out}: {len(program.data):,} bytes")
-    console.result({"isa": room.name, "source": args.source, "output": args.out, "bytes": len(program.data),
-                    "warnings": [str(w) for w in program.warnings]})
+    console.result(
+        {
+            "isa": room.name,
+            "source": args.source,
+            "output": args.out,
+            "bytes": len(program.data),
+            "warnings": [str(w) for w in program.warnings],
+        }
+    )
     return Exit.OK

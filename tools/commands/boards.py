@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """List the boards: FPGA, memory, main clock, link, and the presets of each core for it."""
+
 from ..errors import Exit
 
 
@@ -10,6 +11,7 @@ def arguments(parser):
 def run(args, console):
     from ...boards import board_names, open_board
     from ...gateware.cores import open_room, room_names
+
     rooms = [room for room in map(open_room, room_names()) if room.has_core]
     names = [open_board(args.board).name] if args.board else board_names()
     boards = [describe(open_board(name), rooms) for name in names]
@@ -17,28 +19,64 @@ def run(args, console):
     if args.board:
         _show_one(boards[0], console)
         return Exit.OK
-    console.table(("board", "FPGA", "memory", ">MHz", "cores"),
-                  [(b["name"], b["fpga"], _memory(b), f"{b['clock_mhz']:g}",
-                    ", ".join(c["core"] for c in b["cores"] if c["default"] not in c["too_large"])) for b in boards])
+    console.table(
+        ("board", "FPGA", "memory", ">MHz", "cores"),
+        [
+            (
+                b["name"],
+                b["fpga"],
+                _memory(b),
+                f"{b['clock_mhz']:g}",
+                ", ".join(c["core"] for c in b["cores"] if c["default"] not in c["too_large"]),
+            )
+            for b in boards
+        ],
+    )
     console.out("Cores: those whose default preset fits. quintet boards BOARD lists the presets.")
     return Exit.OK
 
 
 def describe(board, rooms):
-    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets for it, with those that were found too large and what they need."""
+    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets for
+    it, with those that were found too large and what they need."""
     cores = []
     for room in rooms:
         presets = board.presets(room)
         if presets:
-            cores.append({"core": room.name, "default": presets[0], "presets": presets,
-                          "too_large": {name: board.no_room[room.name, name] for name in presets if (room.name, name) in board.no_room}})
+            cores.append(
+                {
+                    "core": room.name,
+                    "default": presets[0],
+                    "presets": presets,
+                    "too_large": {
+                        name: board.no_room[room.name, name]
+                        for name in presets
+                        if (room.name, name) in board.no_room
+                    },
+                }
+            )
     return {
-        "name": board.name, "title": board.title, "fpga": board.fpga, "part": board.part, "family": board.family,
-        "memory": {"kind": board.memory.kind, "size": board.memory.size,
-                   "width": getattr(board.memory, "width", None), "part": getattr(board.memory, "part", None)},
-        "clock_mhz": board.clock_mhz, "oscillator_mhz": board.oscillator_hz / 1e6, "link": dict(board.link.info),
-        "links": list(board.links), "bridges": [{"usb": f"{b.vendor:04x}:{b.product:04x}", "name": b.name} for b in board.bridges],
-        "programmers": list(board.programmers), "notes": list(board.notes), "cores": cores,
+        "name": board.name,
+        "title": board.title,
+        "fpga": board.fpga,
+        "part": board.part,
+        "family": board.family,
+        "memory": {
+            "kind": board.memory.kind,
+            "size": board.memory.size,
+            "width": getattr(board.memory, "width", None),
+            "part": getattr(board.memory, "part", None),
+        },
+        "clock_mhz": board.clock_mhz,
+        "oscillator_mhz": board.oscillator_hz / 1e6,
+        "link": dict(board.link.info),
+        "links": list(board.links),
+        "bridges": [
+            {"usb": f"{b.vendor:04x}:{b.product:04x}", "name": b.name} for b in board.bridges
+        ],
+        "programmers": list(board.programmers),
+        "notes": list(board.notes),
+        "cores": cores,
     }
 
 
@@ -51,11 +89,37 @@ def _memory(board):
 
 def _show_one(board, console):
     link = board["link"]
-    link = f"usb, {link['vendor']:04x}:{link['product']:04x}" if link["kind"] == "usb" else f"{link['kind']}, {link['baud']}"
-    console.table(("board", board["name"]), [
-        ("title", board["title"]), ("FPGA", f"{board['part']} ({board['family']})"), ("memory", _memory(board)),
-        ("main clock", f"{board['clock_mhz']:g} MHz, from {board['oscillator_mhz']:g} MHz"), ("link", link), ("links", ", ".join(board["links"])),
-        ("programmers", ", ".join(board["programmers"])), *(("note", note) for note in board["notes"])])
-    console.table(("core", "preset", ""), [
-        (c["core"], p, f"too large: needs {c['too_large'][p]}" if p in c["too_large"] else "default" if p == c["default"] else "")
-        for c in board["cores"] for p in c["presets"]])
+    link = (
+        f"usb, {link['vendor']:04x}:{link['product']:04x}"
+        if link["kind"] == "usb"
+        else f"{link['kind']}, {link['baud']}"
+    )
+    console.table(
+        ("board", board["name"]),
+        [
+            ("title", board["title"]),
+            ("FPGA", f"{board['part']} ({board['family']})"),
+            ("memory", _memory(board)),
+            ("main clock", f"{board['clock_mhz']:g} MHz, from {board['oscillator_mhz']:g} MHz"),
+            ("link", link),
+            ("links", ", ".join(board["links"])),
+            ("programmers", ", ".join(board["programmers"])),
+            *(("note", note) for note in board["notes"]),
+        ],
+    )
+    console.table(
+        ("core", "preset", ""),
+        [
+            (
+                c["core"],
+                p,
+                f"too large: needs {c['too_large'][p]}"
+                if p in c["too_large"]
+                else "default"
+                if p == c["default"]
+                else "",
+            )
+            for c in board["cores"]
+            for p in c["presets"]
+        ],
+    )

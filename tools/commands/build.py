@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build a bitstream, with a report of clock and area. Exit code 1 if the clock asked for was not reached, or a path between two clocks is
-longer than a period of the first, or, with --check, the netlist is not what the virtual board is.
+"""Build a bitstream, with a report of clock and area. Exit code 1 if the clock asked for was not
+reached, or a path between two clocks is longer than a period of the first, or, with --check, the
+netlist is not what the virtual board is.
 
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
+
 from ..errors import Exit, InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_folder
@@ -13,16 +15,45 @@ def arguments(parser):
     parser.add_argument("board", help="name of the board (quintet boards lists them)")
     parser.add_argument("isa", help="name of the core (quintet cores lists them)")
     add_sizes(parser)
-    parser.add_argument("--freq", type=float, metavar="MHZ", help="main clock (default: the preset's or the board's)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the placement (default: 1)")
-    parser.add_argument("--link", choices=("uart", "uartbone", "usb"),
-                        help="link to the host: a serial line with our protocol or with LiteX's UARTBone for its tools, or the "
-                             "FPGA's own USB wires (default: uart where the board has it)")
-    parser.add_argument("--limit", type=float, metavar="MINUTES", help="stop the tools after so long (default: never)")
-    parser.add_argument("--router", choices=("router1", "router2"), default="router1",
-                        help="nextpnr's router: router2 goes on where wires are crowded, by detours that cost much of the clock (default: router1)")
-    parser.add_argument("--check", action="store_true", help="simulate the netlist that is placed against the virtual board (quintet check)")
-    parser.add_argument("-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)")
+    parser.add_argument(
+        "--freq",
+        type=float,
+        metavar="MHZ",
+        help="main clock (default: the preset's or the board's)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="seed of the placement (default: 1)"
+    )
+    parser.add_argument(
+        "--link",
+        choices=("uart", "uartbone", "usb"),
+        help="link to the host: a serial line with our protocol or with LiteX's UARTBone for "
+        "its tools, or the "
+        "FPGA's own USB wires (default: uart where the board has it)",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        metavar="MINUTES",
+        help="stop the tools after so long (default: never)",
+    )
+    parser.add_argument(
+        "--router",
+        choices=("router1", "router2"),
+        default="router1",
+        help=(
+            "nextpnr's router: router2 goes on where wires are crowded, by detours that cost "
+            "much of the clock (default: router1)"
+        ),
+    )
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="simulate the netlist that is placed against the virtual board (quintet check)",
+    )
+    parser.add_argument(
+        "-o", dest="out", metavar="DIR", help="folder (default: out/build/BOARD-ISA-PRESET-SEED)"
+    )
 
 
 def run(args, console):
@@ -30,7 +61,9 @@ def run(args, console):
     if args.out is not None:
         check_folder(args.out)
     if args.freq is not None and not 0 < args.freq < 1000:
-        raise InputError(f"--freq {args.freq:g}: expected a clock in MHz, more than 0 and less than 1000")
+        raise InputError(
+            f"--freq {args.freq:g}: expected a clock in MHz, more than 0 and less than 1000"
+        )
     if args.seed < 0:
         raise InputError(f"--seed {args.seed}: expected a number from 0")
     if args.limit is not None and not args.limit > 0:
@@ -38,16 +71,31 @@ def run(args, console):
     # Names and sizes before anything that takes time; the messages are those of what they name.
     from ...boards import open_board
     from ...gateware.cores import open_room
+
     board, room = open_board(args.board), open_room(args.isa)
     room.params.SPACE.resolve(args.preset or board.preset_for(room), given)
     from ..build.bitstream import build
     from ..build.crossings import late
+
     with console.progress() as progress:
+
         def say(text):
             console.note(text)
             progress(text)
-        report = build(args.board, args.isa, preset=args.preset, params=given, freq=args.freq, seed=args.seed, dir=args.out,
-                       progress=say, link=args.link, limit=None if args.limit is None else 60 * args.limit, router=args.router)
+
+        report = build(
+            args.board,
+            args.isa,
+            preset=args.preset,
+            params=given,
+            freq=args.freq,
+            seed=args.seed,
+            dir=args.out,
+            progress=say,
+            link=args.link,
+            limit=None if args.limit is None else 60 * args.limit,
+            router=args.router,
+        )
     _show(report, console)
     good = report["clock_met"] and not late(report)
     if args.check:
@@ -63,6 +111,7 @@ def _check(report, console):
     from ..build.bitstream import write_report
     from ..netlist.check import check_build
     from ..netlist.command import show
+
     folder = Path(report["bitstream"]).parent
     with console.progress() as progress:
         check = check_build(folder, progress=progress)
@@ -74,23 +123,71 @@ def _check(report, console):
 
 def _show(report, console):
     from ..build.logs import TITLES
-    console.table(("clock", ">asked, MHz", ">reached, MHz", ""),
-                  [(name, f"{c['asked_mhz']:.2f}", f"{c['reached_mhz']:.2f}",
-                    "" if c["reached_mhz"] >= c["asked_mhz"] else "NOT REACHED") for name, c in report["clocks"].items()])
+
+    console.table(
+        ("clock", ">asked, MHz", ">reached, MHz", ""),
+        [
+            (
+                name,
+                f"{c['asked_mhz']:.2f}",
+                f"{c['reached_mhz']:.2f}",
+                "" if c["reached_mhz"] >= c["asked_mhz"] else "NOT REACHED",
+            )
+            for name, c in report["clocks"].items()
+        ],
+    )
     if report.get("crossings"):
-        console.table(("from clock", "to clock", ">longest path, ns", ">allowed", ""),
-                      [(c["from"], c["to"], f"{c['delay_ns']:.2f}", "unknown" if c["limit_ns"] is None else f"{c['limit_ns']:.2f}",
-                        "" if c["met"] else "TOO LONG") for c in report["crossings"]])
+        console.table(
+            ("from clock", "to clock", ">longest path, ns", ">allowed", ""),
+            [
+                (
+                    c["from"],
+                    c["to"],
+                    f"{c['delay_ns']:.2f}",
+                    "unknown" if c["limit_ns"] is None else f"{c['limit_ns']:.2f}",
+                    "" if c["met"] else "TOO LONG",
+                )
+                for c in report["crossings"]
+            ],
+        )
     if "sdram" in report:
         chip = report["sdram"]
-        console.table((">SDRAM's clock, degrees", *(f">{kind} {time}, ns" for kind in ("write", "read") for time in ("setup", "hold"))),
-                      [(f"{chip['phase_degrees']:.1f}", *(f"{chip[f'{kind}_{time}_ns']:.2f}" for kind in ("write", "read") for time in ("setup", "hold")))])
+        console.table(
+            (
+                ">SDRAM's clock, degrees",
+                *(
+                    f">{kind} {time}, ns"
+                    for kind in ("write", "read")
+                    for time in ("setup", "hold")
+                ),
+            ),
+            [
+                (
+                    f"{chip['phase_degrees']:.1f}",
+                    *(
+                        f"{chip[f'{kind}_{time}_ns']:.2f}"
+                        for kind in ("write", "read")
+                        for time in ("setup", "hold")
+                    ),
+                )
+            ],
+        )
     available = report.get("available", {})
     rows = []
     for name, title in TITLES.items():
         if name in report:
             of = available.get(name)
-            rows.append((title, f"{report[name]:,}", f"{of:,}" if of else "", f"{100 * report[name] / of:.0f} %" if of else ""))
+            rows.append(
+                (
+                    title,
+                    f"{report[name]:,}",
+                    f"{of:,}" if of else "",
+                    f"{100 * report[name] / of:.0f} %" if of else "",
+                )
+            )
     console.table(("resource", ">used", ">of", ">"), rows)
-    console.out(f"{report['bitstream']}: {report['board']}, {report['isa']} {report['preset']}, seed {report['seed']}, "
-                f"{report['seconds']:.0f} s")
+    console.out(
+        f"{report['bitstream']}: {report['board']}, {report['isa']} {report['preset']}, seed "
+        f"{report['seed']}, "
+        f"{report['seconds']:.0f} s"
+    )

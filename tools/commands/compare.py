@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compile a network for every core of a board, and say what each makes of it: accuracy, cycles, time, memory.
+"""Compile a network for every core of a board, and say what each makes of it: accuracy, cycles,
+time, memory.
 
-Accuracy is that of the reference in numpy, which the cores equal bit for bit. Cycles are measured on the virtual board, for one input; with --estimate
-they are what the compiler expects, and nothing is simulated.
+Accuracy is that of the reference in numpy, which the cores equal bit for bit. Cycles are measured
+on the virtual board, for one input; with --estimate they are what the compiler expects, and nothing
+is simulated.
 """
+
 from ..errors import InputError
 from ..outputs import check_output
 
@@ -11,14 +14,39 @@ from ..outputs import check_output
 def arguments(parser):
     parser.add_argument("model", help="the network, an .onnx file")
     parser.add_argument("--board", required=True, help="the board")
-    parser.add_argument("--isa", action="append", metavar="ISA[?preset=NAME]", help="these cores only; may be given several times")
-    parser.add_argument("--calibrate", metavar="FILE", action="append", help="inputs to quantise for, as quintet compile takes them")
-    parser.add_argument("--input", metavar="FILE", action="append", help="inputs to judge by (default: those of calibration)")
+    parser.add_argument(
+        "--isa",
+        action="append",
+        metavar="ISA[?preset=NAME]",
+        help="these cores only; may be given several times",
+    )
+    parser.add_argument(
+        "--calibrate",
+        metavar="FILE",
+        action="append",
+        help="inputs to quantise for, as quintet compile takes them",
+    )
+    parser.add_argument(
+        "--input",
+        metavar="FILE",
+        action="append",
+        help="inputs to judge by (default: those of calibration)",
+    )
     parser.add_argument("--labels", metavar="FILE", help="class of each of them")
-    parser.add_argument("--limit", metavar="N", type=int, default=100, help="judge by the first N (default: 100)")
-    parser.add_argument("--estimate", action="store_true", help="estimated cycles instead of a simulation")
-    parser.add_argument("--host-steps", action="store_true", help="nodes that a core cannot do may run on the host")
-    parser.add_argument("--html", metavar="FILE", help="write a page that opens without a network, as quintet report does")
+    parser.add_argument(
+        "--limit", metavar="N", type=int, default=100, help="judge by the first N (default: 100)"
+    )
+    parser.add_argument(
+        "--estimate", action="store_true", help="estimated cycles instead of a simulation"
+    )
+    parser.add_argument(
+        "--host-steps", action="store_true", help="nodes that a core cannot do may run on the host"
+    )
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help="write a page that opens without a network, as quintet report does",
+    )
 
 
 def run(args, console):
@@ -26,27 +54,43 @@ def run(args, console):
         raise InputError(f"--limit {args.limit}: expected at least 1")
     if args.html is not None:
         from ..report.charts import library
+
         check_output(args.html, "--html")
-        library()       # what is missing is told before anything that takes time
+        library()  # what is missing is told before anything that takes time
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.onnx_import import import_onnx
     from ..compiler.results.comparison import compare_network, comparison_rows
     from ..compiler.values import check_arrays
+
     graph = import_onnx(args.model)
 
     def arrays(texts, option):
-        return None if not texts else check_arrays(graph.name, graph.inputs, load_inputs(texts, graph.inputs, option))
+        return (
+            None
+            if not texts
+            else check_arrays(graph.name, graph.inputs, load_inputs(texts, graph.inputs, option))
+        )
 
     calibration, inputs = arrays(args.calibrate, "--calibrate"), arrays(args.input, "--input")
     if inputs is not None:
-        inputs = {name: array[:args.limit] for name, array in inputs.items()}
+        inputs = {name: array[: args.limit] for name, array in inputs.items()}
     labels = None
     if args.labels is not None:
         if inputs is None:
             raise InputError("--labels: expected --input with the inputs that they belong to")
         labels = load_labels(args.labels, len(next(iter(inputs.values()))))
     with console.progress() as progress:
-        found = compare_network(graph, args.board, args.isa, calibration, inputs, labels, host_steps=args.host_steps, estimate=args.estimate, progress=progress)
+        found = compare_network(
+            graph,
+            args.board,
+            args.isa,
+            calibration,
+            inputs,
+            labels,
+            host_steps=args.host_steps,
+            estimate=args.estimate,
+            progress=progress,
+        )
     for note in found.notes:
         console.note(f"quintet: {note}")
     console.table(*comparison_rows(found))
@@ -55,6 +99,7 @@ def run(args, console):
             console.out(f"{cell.isa}: {cell.refusal}")
     if args.html is not None:
         from ..report.command import write_page
+
         write_page(args.html, "compare", found.as_dict())
         console.out(f"wrote {args.html}")
     console.result(found.as_dict())

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compile a trained network, an ONNX model, for a core.
 
-The plan is a folder: programs, weights, where everything lies. quintet infer runs it, quintet verify checks every tensor of every layer. A network
-that the core cannot run is refused with every node at fault. Needs the extra "compile" (pip install quintet[compile]).
+The plan is a folder: programs, weights, where everything lies. quintet infer runs it, quintet
+verify checks every tensor of every layer. A network that the core cannot run is refused with every
+node at fault. Needs the extra "compile" (pip install quintet[compile]).
 """
+
 from ..errors import InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_folder
@@ -11,18 +13,52 @@ from ..outputs import check_folder
 
 def arguments(parser):
     parser.add_argument("model", help="the network, an .onnx file")
-    parser.add_argument("--for", dest="target", metavar="TARGET", required=True, help="BOARD/ISA, sim:BOARD/ISA, model:ISA or a port")
+    parser.add_argument(
+        "--for",
+        dest="target",
+        metavar="TARGET",
+        required=True,
+        help="BOARD/ISA, sim:BOARD/ISA, model:ISA or a port",
+    )
     add_sizes(parser)
-    parser.add_argument("--calibrate", metavar="FILE", action="append", help="inputs to quantise for: .npy, .npz, .npz:key or a folder of .npy; NAME=FILE for "
-                        "several inputs; a hundred are enough")
+    parser.add_argument(
+        "--calibrate",
+        metavar="FILE",
+        action="append",
+        help="inputs to quantise for: .npy, .npz, .npz:key or a folder of .npy; NAME=FILE for "
+        "several inputs; a hundred are enough",
+    )
     parser.add_argument("-o", "--out", metavar="DIR", help="folder of the plan")
-    parser.add_argument("--dry-run", action="store_true", help="say what the plan would be, and write nothing")
-    parser.add_argument("--bits", type=int, choices=(8, 16), help="bits of activations, where the core has a choice")
-    parser.add_argument("--no-equalise", action="store_true", help="leave the weights of neighbouring layers as they are")
-    parser.add_argument("--percentile", type=float, metavar="P", help="ranges that hold P per cent of what calibration shows (default: by least error)")
-    parser.add_argument("--images", default="1", metavar="N", help="inputs that a run works on, where the core can: more of them a second, each of them later; auto: the "
-                        "fewest with which the core or the line, whichever is slower, takes no more")
-    parser.add_argument("--host-steps", action="store_true", help="nodes that the core cannot do may run on the host")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what the plan would be, and write nothing"
+    )
+    parser.add_argument(
+        "--bits", type=int, choices=(8, 16), help="bits of activations, where the core has a choice"
+    )
+    parser.add_argument(
+        "--no-equalise",
+        action="store_true",
+        help="leave the weights of neighbouring layers as they are",
+    )
+    parser.add_argument(
+        "--percentile",
+        type=float,
+        metavar="P",
+        help="ranges that hold P per cent of what calibration shows (default: by least error)",
+    )
+    parser.add_argument(
+        "--images",
+        default="1",
+        metavar="N",
+        help="inputs that a run works on, where the core can: more of them a second, each of "
+        "them later; auto: the "
+        "fewest with which the core or the line, whichever is slower, takes no more",
+    )
+    parser.add_argument(
+        "--host-steps",
+        action="store_true",
+        help="nodes that the core cannot do may run on the host",
+    )
 
 
 def run(args, console):
@@ -37,26 +73,40 @@ def run(args, console):
     from ..compiler.onnx_import import import_onnx
     from ..compiler.planning import Options, compile_graph
     from ..compiler.target_build import target_build
+
     build = target_build(args.target, args.preset, sizes(args))
     graph = import_onnx(args.model)
     calibration = None if not args.calibrate else _calibration(args, graph)
-    options = Options(args.bits, not args.no_equalise, args.percentile, args.host_steps, None if args.images == "auto" else int(args.images))
+    options = Options(
+        args.bits,
+        not args.no_equalise,
+        args.percentile,
+        args.host_steps,
+        None if args.images == "auto" else int(args.images),
+    )
     with console.progress() as progress:
         plan = compile_graph(graph, build, calibration, options, progress)
     if not args.dry_run:
         from ..compiler.plan import save_plan
+
         save_plan(plan, args.out)
     from ..compiler.results.report import plan_object, show_plan
+
     clock = plan.clock(build.clock_hz)
     show_plan(console, plan, clock)
     if args.dry_run:
         console.out("nothing is written (--dry-run)")
     else:
         console.out(f"wrote {args.out}; run it: quintet infer {args.out} --input FILE")
-    console.result({**plan_object(plan, build.clock_hz), "written": None if args.dry_run else args.out})
+    console.result(
+        {**plan_object(plan, build.clock_hz), "written": None if args.dry_run else args.out}
+    )
 
 
 def _calibration(args, graph):
     from ..compiler.arrays import load_inputs
     from ..compiler.values import check_arrays
-    return check_arrays(graph.name, graph.inputs, load_inputs(args.calibrate, graph.inputs, "--calibrate"))
+
+    return check_arrays(
+        graph.name, graph.inputs, load_inputs(args.calibrate, graph.inputs, "--calibrate")
+    )

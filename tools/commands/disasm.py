@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Disassemble a program: what it prints assembles to the same bytes."""
+
 from pathlib import Path
 
 from ..errors import Exit
@@ -10,7 +11,9 @@ from ..outputs import check_output, write_output
 def arguments(parser):
     parser.add_argument("isa", help="name of the core")
     parser.add_argument("binary", metavar="BIN", help="the program, in any form of the ISA")
-    parser.add_argument("-o", dest="out", metavar="OUT", help="where to put the text (default: standard output)")
+    parser.add_argument(
+        "-o", dest="out", metavar="OUT", help="where to put the text (default: standard output)"
+    )
     add_sizes(parser)
 
 
@@ -21,6 +24,7 @@ def run(args, console):
         check_output(args.out)
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ...gateware.isa.asm import AsmError, disassemble, load_program
+
     program = load_program(room.software.SOFTWARE, Path(args.binary), params)
     try:
         text = disassemble(room.software.SOFTWARE, program.data, params)
@@ -31,5 +35,7 @@ def run(args, console):
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")
     else:
         console.out(text.rstrip("\n"))
-    console.result({"isa": room.name, "source": args.binary, "output": args.out, "lines": text.splitlines()})
+    console.result(
+        {"isa": room.name, "source": args.binary, "output": args.out, "lines": text.splitlines()}
+    )
     return Exit.OK

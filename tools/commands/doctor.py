@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Say what is missing on this machine, and how to get it. Exit code 3 if something is missing that all need."""
+"""Say what is missing on this machine, and how to get it. Exit code 3 if something is missing that
+all need."""
+
 from ..errors import Exit
 
 
 def arguments(parser):
-    parser.add_argument("--udev", action="store_true", help="print udev rules that give access to the boards' USB ports")
+    parser.add_argument(
+        "--udev",
+        action="store_true",
+        help="print udev rules that give access to the boards' USB ports",
+    )
 
 
 def run(args, console):
     from ..doctor import examine, udev_rules
+
     if args.udev:
         rules = udev_rules()
         console.out(rules.rstrip())
@@ -16,8 +23,12 @@ def run(args, console):
         return Exit.OK
     findings = examine()
     ok = all(f.ok for f in findings if f.needed)
-    console.table(("", "what", "found", "needed for", "how to get it"),
-                  [("ok" if f.ok else "MISSING" if f.needed else "-", f.name, f.found, f.purpose, f.fix)
-                   for f in findings])
+    console.table(
+        ("", "what", "found", "needed for", "how to get it"),
+        [
+            ("ok" if f.ok else "MISSING" if f.needed else "-", f.name, f.found, f.purpose, f.fix)
+            for f in findings
+        ],
+    )
     console.result({"ok": ok, "findings": [f.as_dict() for f in findings]})
     return Exit.OK if ok else Exit.NO_DEVICE

@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Load a bitstream into a board. Without --permanent it is gone at the next power-up."""
+
 from ..errors import Exit
 
 
 def arguments(parser):
     parser.add_argument("board", help="name of the board (quintet boards lists them)")
     parser.add_argument("dir", metavar="DIR", help="folder that quintet build made, or a bitstream")
-    parser.add_argument("--permanent", action="store_true", help="into flash memory, so that it stays")
+    parser.add_argument(
+        "--permanent", action="store_true", help="into flash memory, so that it stays"
+    )
 
 
 def run(args, console):
     from ...boards import open_board
     from ..build.flash import flash
+
     board = open_board(args.board)
     result = flash(board.name, board.programmers, args.dir, permanent=args.permanent)
     console.note(result["output"].rstrip())
-    console.out(f"{board.name}: loaded {result['bitstream']} with {result['programmer']}"
-                + (", into flash memory" if args.permanent else ""))
+    console.out(
+        f"{board.name}: loaded {result['bitstream']} with {result['programmer']}"
+        + (", into flash memory" if args.permanent else "")
+    )
     console.result({"board": board.name, **result})
     return Exit.OK

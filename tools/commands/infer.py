@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run a compiled network on any number of inputs: golden model, virtual board or board, with the same bits.
+"""Run a compiled network on any number of inputs: golden model, virtual board or board, with the
+same bits.
 
-Weights are written once and stay in the target's memory. Inputs are FILE.npy, FILE.npz (its only array, or "x") or FILE.npz:key, the first axis
-counts them; with several inputs of a network NAME=FILE for each. --out gets one .npy for each output of the network.
+Weights are written once and stay in the target's memory. Inputs are FILE.npy, FILE.npz (its only
+array, or "x") or FILE.npz:key, the first axis counts them; with several inputs of a network
+NAME=FILE for each. --out gets one .npy for each output of the network.
 """
+
 from ..errors import Exit, InputError
 from ..options import add_trace
 from ..outputs import check_folder
@@ -11,12 +14,38 @@ from ..outputs import check_folder
 
 def arguments(parser):
     parser.add_argument("plan", help="the folder that quintet compile wrote")
-    parser.add_argument("--on", metavar="TARGET", default="model", help="where to run it (default: model, the golden model of the plan's build)")
-    parser.add_argument("--input", metavar="FILE", action="append", required=True, help="inputs; NAME=FILE where the network has several")
-    parser.add_argument("--labels", metavar="FILE", help="class of each input: .npy, .npz:key, or an .npz with an array y")
+    parser.add_argument(
+        "--on",
+        metavar="TARGET",
+        default="model",
+        help="where to run it (default: model, the golden model of the plan's build)",
+    )
+    parser.add_argument(
+        "--input",
+        metavar="FILE",
+        action="append",
+        required=True,
+        help="inputs; NAME=FILE where the network has several",
+    )
+    parser.add_argument(
+        "--labels",
+        metavar="FILE",
+        help="class of each input: .npy, .npz:key, or an .npz with an array y",
+    )
     parser.add_argument("--limit", metavar="N", type=int, help="the first N inputs only")
-    parser.add_argument("--layers", action="store_true", help="signal to noise of every layer and, but on a golden model, its cycles")
-    parser.add_argument("--no-overlap", action="store_true", help="write the next input only when the core has ended: cycles without the link's share of main memory")
+    parser.add_argument(
+        "--layers",
+        action="store_true",
+        help="signal to noise of every layer and, but on a golden model, its cycles",
+    )
+    parser.add_argument(
+        "--no-overlap",
+        action="store_true",
+        help=(
+            "write the next input only when the core has ended: cycles without the link's "
+            "share of main memory"
+        ),
+    )
     add_trace(parser)
     parser.add_argument("--out", metavar="DIR", help="folder for the outputs")
 
@@ -26,6 +55,7 @@ def run(args, console):
     from ..compiler.plan import load_plan
     from ..jobs.timeline import trace_file
     from ..targets.names import open_target, parse_target, public_name
+
     target_name = parse_target(args.on)
     trace = trace_file(args, args.on)
     plan = load_plan(args.plan)
@@ -33,14 +63,21 @@ def run(args, console):
         check_folder(args.out, "--out")
     if args.limit is not None and args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
-    inputs = {name: array[:args.limit] for name, array in load_inputs(args.input, plan.inputs, "--input").items()}
+    inputs = {
+        name: array[: args.limit]
+        for name, array in load_inputs(args.input, plan.inputs, "--input").items()
+    }
     count = len(next(iter(inputs.values())))
     labels = None if args.labels is None else load_labels(args.labels, count)
     from ..compiler.results.accuracy import check_labels, classified
+
     check_labels(plan, labels)
     from ..compiler.session import Session
     from ..compiler.verification import instruction_at
-    name = f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on
+
+    name = (
+        f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on
+    )
     with console.progress() as progress:
         target = open_target(name, progress=progress)
         if trace is not None:
@@ -48,21 +85,40 @@ def run(args, console):
         with Session(plan, target, progress, overlap=not args.no_overlap) as session:
             outputs, report, info = session.outputs(**inputs), session.report, target.info
             rows = _layers(session, session.check(**inputs), progress) if args.layers else None
-            notes = trace.write(target, lambda pc: None, lambda pc: instruction_at(plan, pc)) if trace is not None else []
+            notes = (
+                trace.write(target, lambda pc: None, lambda pc: instruction_at(plan, pc))
+                if trace is not None
+                else []
+            )
     for note in notes:
         console.note(note)
     _save(args.out, outputs)
     found = classified(outputs, labels)
     from ..compiler.results.throughput import on_the_line, throughput
+
     rates = throughput(report, plan, info, on_the_line(info, target_name.options))
     _show(console, args, plan, info, report, rates, found)
     if rows is not None:
         from ..compiler.results.report import show_layers
+
         show_layers(console, rows)
     from ..compiler.results.places import build_object
     from ..compiler.results.report import plan_rows
-    console.result({"network": plan.network, **build_object(plan, info), "target": public_name(name), "board": info.board, "clock_hz": plan.clock(info.clock_hz), **report.as_dict(),
-                    "macs": sum(row["macs"] for row in plan_rows(plan)), "inputs_per_second": rates, **found, **({} if rows is None else {"layers": rows})})
+
+    console.result(
+        {
+            "network": plan.network,
+            **build_object(plan, info),
+            "target": public_name(name),
+            "board": info.board,
+            "clock_hz": plan.clock(info.clock_hz),
+            **report.as_dict(),
+            "macs": sum(row["macs"] for row in plan_rows(plan)),
+            "inputs_per_second": rates,
+            **found,
+            **({} if rows is None else {"layers": rows}),
+        }
+    )
     return Exit.OK
 
 
@@ -70,6 +126,7 @@ def _layers(session, inputs, progress):
     from ..compiler.results.layers import MOST_INPUTS, layer_counters, layer_snr
     from ..compiler.results.report import plan_rows
     from ..compiler.verification import reference_tensors
+
     plan = session.plan
     if progress is not None:
         progress("layers")
@@ -83,30 +140,56 @@ def _save(folder, outputs):
         return
     from ..jobs.arrays import encode
     from ..outputs import place_below, write_places
-    names = {name: "".join(c if c.isalnum() or c in "._-" else "_" for c in name).lstrip(".") or "output" for name in outputs}
+
+    names = {
+        name: "".join(c if c.isalnum() or c in "._-" else "_" for c in name).lstrip(".") or "output"
+        for name in outputs
+    }
     if len(set(names.values())) < len(names):
         names = {name: f"{number}_{text}" for number, (name, text) in enumerate(names.items())}
-    write_places({place_below(folder, f"{names[name]}.npy"): encode(array) for name, array in outputs.items()})
+    write_places(
+        {
+            place_below(folder, f"{names[name]}.npy"): encode(array)
+            for name, array in outputs.items()
+        }
+    )
 
 
 def _show(console, args, plan, info, report, rates, found):
     from ..compiler.results.throughput import throughput_rows
     from ..targets.names import public_name
-    where = f"{info.board}, {info.preset or 'sizes of its own'}" if info.board else info.preset or "the plan's sizes"
-    console.out(f"{plan.network} for {plan.isa} on {public_name(args.on)} ({where}): {report.inputs} inputs")
+
+    where = (
+        f"{info.board}, {info.preset or 'sizes of its own'}"
+        if info.board
+        else info.preset or "the plan's sizes"
+    )
+    console.out(
+        f"{plan.network} for {plan.isa} on {public_name(args.on)} ({where}): {report.inputs} inputs"
+    )
     rows = []
     if report.cycles:
         each = report.cycles / report.inputs
         rows.append(("cycles an input", f"{each:,.0f}", f"{plan.cycles:,.0f} estimated"))
     rows += throughput_rows(rates, plan, info, report)
-    rows += [("constants, written and checked once", f"{report.constant_bytes:,} bytes", f"{report.load_seconds:.2f} s"),
-             ("written an input", f"{report.input_bytes / report.inputs:,.0f} bytes", ""), ("read an input", f"{report.output_bytes / report.inputs:,.0f} bytes", "")]
+    rows += [
+        (
+            "constants, written and checked once",
+            f"{report.constant_bytes:,} bytes",
+            f"{report.load_seconds:.2f} s",
+        ),
+        ("written an input", f"{report.input_bytes / report.inputs:,.0f} bytes", ""),
+        ("read an input", f"{report.output_bytes / report.inputs:,.0f} bytes", ""),
+    ]
     if report.host_seconds:
         rows.append(("on the host", f"{report.host_seconds:.2f} s", ""))
     console.table(("what", ">value", ""), rows)
     if "correct" in found:
         from ..jobs.recognition import recognised_text
+
         console.out(recognised_text(found["correct"], report.inputs))
     elif "classes" in found:
-        shown = ", ".join(map(str, found["classes"][:20])) + (" ..." if len(found["classes"]) > 20 else "")
+        shown = ", ".join(map(str, found["classes"][:20])) + (
+            " ..." if len(found["classes"]) > 20 else ""
+        )
         console.out(f"first class of each input: {shown}")

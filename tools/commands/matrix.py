@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build every board and core that fit together, into one table. An interrupted run goes on where it was."""
+"""Build every board and core that fit together, into one table. An interrupted run goes on where it
+was."""
+
 from pathlib import Path
 
 from ..errors import Exit, InputError
@@ -10,16 +12,41 @@ MOST_SEEDS = 1000
 
 
 def arguments(parser):
-    parser.add_argument("-o", dest="folder", metavar="DIR", default="out/matrix", help="where (default: out/matrix)")
-    parser.add_argument("--board", action="append", default=[], help="only this board; may be repeated")
-    parser.add_argument("--isa", action="append", default=[], help="only this core; may be repeated")
-    parser.add_argument("--preset", action="append", default=[], help="only this preset; may be repeated")
+    parser.add_argument(
+        "-o", dest="folder", metavar="DIR", default="out/matrix", help="where (default: out/matrix)"
+    )
+    parser.add_argument(
+        "--board", action="append", default=[], help="only this board; may be repeated"
+    )
+    parser.add_argument(
+        "--isa", action="append", default=[], help="only this core; may be repeated"
+    )
+    parser.add_argument(
+        "--preset", action="append", default=[], help="only this preset; may be repeated"
+    )
     parser.add_argument("--seeds", type=int, default=1, help="seeds 1 to N for each (default: 1)")
-    parser.add_argument("--link", choices=("uart", "uartbone", "usb"), help="only boards with this link, built with it (default: each board's own)")
-    parser.add_argument("--workers", type=int, default=1, help="builds at the same time (default: 1)")
-    parser.add_argument("--cluster", metavar="ADDRESS", help="build on the workers of this Dask cluster, as tcp://HOST:8786")
-    parser.add_argument("--limit", type=float, metavar="MINUTES", help="stop the tools of a cell after so long (default: never)")
-    parser.add_argument("--again", action="store_true", help="build also what the table holds already")
+    parser.add_argument(
+        "--link",
+        choices=("uart", "uartbone", "usb"),
+        help="only boards with this link, built with it (default: each board's own)",
+    )
+    parser.add_argument(
+        "--workers", type=int, default=1, help="builds at the same time (default: 1)"
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="build on the workers of this Dask cluster, as tcp://HOST:8786",
+    )
+    parser.add_argument(
+        "--limit",
+        type=float,
+        metavar="MINUTES",
+        help="stop the tools of a cell after so long (default: never)",
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="build also what the table holds already"
+    )
     parser.add_argument("--list", action="store_true", help="only say what would be built")
 
 
@@ -29,14 +56,19 @@ def run(args, console):
     from ... import boards, gateware
     from ...gateware.cores import open_room, room_names
     from ..build.matrix import build_cell, cells, run_matrix, source_digest
+
     check_folder(args.folder)
     if not 1 <= args.seeds <= MOST_SEEDS:
         raise InputError(f"--seeds must be 1 to {MOST_SEEDS:,}, not {args.seeds}")
     if args.limit is not None and not args.limit > 0:
         raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
-    todo = cells(chosen_boards, [room for room in map(open_room, args.isa or room_names()) if room.has_core], range(1, args.seeds + 1),
-                 args.link)
+    todo = cells(
+        chosen_boards,
+        [room for room in map(open_room, args.isa or room_names()) if room.has_core],
+        range(1, args.seeds + 1),
+        args.link,
+    )
     if args.preset:
         todo = [cell for cell in todo if cell.preset in args.preset]
     if not todo:
@@ -49,12 +81,38 @@ def run(args, console):
     build = partial(build_cell, limit=args.limit)
     if args.cluster:
         from ..build.cluster import cluster_build
+
         build = cluster_build(args.cluster, limit=args.limit)
     results = run_matrix(
-        todo, args.folder, source_digest(Path(gateware.__file__).parents[1]), workers=args.workers, again=args.again, build=build,
-        report=lambda cell, result, left: console.note(f"{cell.key}: {result['state']}, {left} to go"))
+        todo,
+        args.folder,
+        source_digest(Path(gateware.__file__).parents[1]),
+        workers=args.workers,
+        again=args.again,
+        build=build,
+        report=lambda cell, result, left: console.note(
+            f"{cell.key}: {result['state']}, {left} to go"
+        ),
+    )
     rows = list(results.values())
-    console.table(("board", "core", "preset", ">seed", ">asked, MHz", ">reached", ">cells", ""),
-                  [[row.get(name, "") for name in ("board", "isa", "preset", "seed", "clock_asked_mhz", "clock_reached_mhz", "luts", "state")] for row in rows])
+    console.table(
+        ("board", "core", "preset", ">seed", ">asked, MHz", ">reached", ">cells", ""),
+        [
+            [
+                row.get(name, "")
+                for name in (
+                    "board",
+                    "isa",
+                    "preset",
+                    "seed",
+                    "clock_asked_mhz",
+                    "clock_reached_mhz",
+                    "luts",
+                    "state",
+                )
+            ]
+            for row in rows
+        ],
+    )
     console.result({"cells": rows, "folder": args.folder})
     return Exit.OK if all(row["state"] == "built" for row in rows) else Exit.NO

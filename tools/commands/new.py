@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Write the package of a core or a board of your own: it works as it stands, and has tests."""
+
 from pathlib import Path
 
 from ..errors import Exit
@@ -9,16 +10,22 @@ from ..outputs import check_folder
 def arguments(parser):
     parser.add_argument("kind", choices=("core", "board"), help="what it shall be")
     parser.add_argument("name", help="its name: small letters, digits and _")
-    parser.add_argument("-o", dest="out", metavar="DIR", help="the folder that is made (default: NAME)")
+    parser.add_argument(
+        "-o", dest="out", metavar="DIR", help="the folder that is made (default: NAME)"
+    )
 
 
 def run(args, console):
     from ..new.package import write
+
     out = args.name if args.out is None else args.out
     check_folder(out)
     made = write(args.kind, args.name, out)
     console.result({"kind": args.kind, "name": args.name, "folder": str(out), "files": made})
     for place in made:
         console.out(str(Path(out) / place))
-    console.out(f"pip install -e {Path(out) if Path(out).is_absolute() else f'./{out}'} makes quintet find it; pytest {out} tries it.")
+    console.out(
+        f"pip install -e {Path(out) if Path(out).is_absolute() else f'./{out}'} makes quintet "
+        f"find it; pytest {out} tries it."
+    )
     return Exit.OK

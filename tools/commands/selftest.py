@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Test a board: link, clock, memory, every unit of its core, counters, faults, interrupt, LED.
 
-Takes up to a minute, overwrites main memory, and says of what is sick what to try next. Exit code 1 if anything is. A virtual board can be tested too.
+Takes up to a minute, overwrites main memory, and says of what is sick what to try next. Exit code 1
+if anything is. A virtual board can be tested too.
 """
+
 import json
 import sys
 
@@ -12,7 +14,9 @@ from ..outputs import check_output, write_output
 
 def arguments(parser):
     parser.add_argument("target", metavar="TARGET", help="a port, auto, or sim:BOARD/ISA")
-    parser.add_argument("--report", metavar="FILE", help="write all of it, to be sent to others, as JSON")
+    parser.add_argument(
+        "--report", metavar="FILE", help="write all of it, to be sent to others, as JSON"
+    )
     parser.add_argument("--yes", action="store_true", help="ask nothing: nobody looks at the LED")
 
 
@@ -21,10 +25,15 @@ def run(args, console):
     from ..selftest import SelfTest
     from ..selftest.ladder import explain_silence
     from ..targets.names import open_target, parse_target
+
     parsed = parse_target(args.target)
     if args.report is not None:
         check_output(args.report, "--report")
-    looks = None if args.yes or not sys.stdin.isatty() else lambda question: input(f"{question} [y/n] ").strip().lower().startswith("y")
+    looks = (
+        None
+        if args.yes or not sys.stdin.isatty()
+        else lambda question: input(f"{question} [y/n] ").strip().lower().startswith("y")
+    )
     with console.progress() as progress:
         try:
             target = open_target(args.target, progress)

@@ -1,41 +1,69 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Offer a virtual board to other programs, on a pseudo-terminal (a serial port to them) or on a TCP socket.
+"""Offer a virtual board to other programs, on a pseudo-terminal (a serial port to them) or on a TCP
+socket.
 
-Says where, once it is there, and serves until it is interrupted (ctrl-C), one program at a time. The board keeps its memory and its core
-between them, as a physical one does.
+Says where, once it is there, and serves until it is interrupted (ctrl-C), one program at a time.
+The board keeps its memory and its core between them, as a physical one does.
 """
+
 from ..errors import Exit, InputError, TargetError
 
 
 def arguments(parser):
-    parser.add_argument("target", metavar="TARGET", help="sim:BOARD/ISA, with ?preset=.., ?param=.. and ?link=wire")
+    parser.add_argument(
+        "target", metavar="TARGET", help="sim:BOARD/ISA, with ?preset=.., ?param=.. and ?link=wire"
+    )
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--socket", metavar="[HOST:]PORT", help="serve on a socket; port 0: any that is free")
-    where.add_argument("--link", metavar="PATH", help="make PATH a symbolic link to the pseudo-terminal")
-    parser.add_argument("--token", metavar="TEXT", help="what a program must show on the socket (socket://HOST:PORT?token=TEXT); "
-                        "where other machines reach the socket one is made up if none is given")
+    where.add_argument(
+        "--socket", metavar="[HOST:]PORT", help="serve on a socket; port 0: any that is free"
+    )
+    where.add_argument(
+        "--link", metavar="PATH", help="make PATH a symbolic link to the pseudo-terminal"
+    )
+    parser.add_argument(
+        "--token",
+        metavar="TEXT",
+        help="what a program must show on the socket (socket://HOST:PORT?token=TEXT); "
+        "where other machines reach the socket one is made up if none is given",
+    )
 
 
 def run(args, console):
     from ..targets.names import parse_target
+
     parsed = parse_target(args.target)
     if parsed.kind != "sim":
-        raise TargetError(f"target {args.target}: only a virtual board can be served, sim:<board>/<isa>")
+        raise TargetError(
+            f"target {args.target}: only a virtual board can be served, sim:<board>/<isa>"
+        )
     if parsed.options.get("load") == "direct":
-        raise TargetError(f"target {args.target}: a served board is loaded over its link alone; leave load=direct out")
+        raise TargetError(
+            f"target {args.target}: a served board is loaded over its link alone; leave "
+            f"load=direct out"
+        )
     framed = parsed.options.get("link") != "uartbone"
     address, token = _place(args, framed)
     from ..serve import PtyEndpoint, SocketEndpoint, serve
     from ..targets.sim import open_board_of
+
     endpoint = SocketEndpoint(*address, token=token) if address else PtyEndpoint(args.link)
     try:
         with console.progress() as progress:
             board = open_board_of(parsed, progress)
         with board:
             endpoint.publish()
-            console.result({"target": args.target, "port": endpoint.name, "clock_hz": board.clock_hz, "token": token})
+            console.result(
+                {
+                    "target": args.target,
+                    "port": endpoint.name,
+                    "clock_hz": board.clock_hz,
+                    "token": token,
+                }
+            )
             shown = endpoint.name + (f"?token={token}" if token else "")
-            console.out(f"{args.target} is at {endpoint.name}, for example: quintet run JOB --on \"{shown}\"")
+            console.out(
+                f'{args.target} is at {endpoint.name}, for example: quintet run JOB --on "{shown}"'
+            )
             with _terminated_as_interrupted():
                 serve(board, endpoint, framed=framed)
     finally:
@@ -44,9 +72,11 @@ def run(args, console):
 
 
 def _place(args, framed):
-    """Address of the socket (``None``: a pseudo-terminal) and the token it wants (``None``: none)."""
+    """Address of the socket (``None``: a pseudo-terminal) and the token it wants (``None``:
+    none)."""
     from ..link.address import parse_address
     from ..link.notices import TOKEN
+
     if args.socket is None:
         if args.token is not None:
             raise InputError("--token is for a socket: give --socket too")
@@ -59,12 +89,16 @@ def _place(args, framed):
     if args.token is not None and not TOKEN.fullmatch(args.token):
         raise InputError("--token: expected 8 to 128 letters, digits, and . _ ~ -")
     from ..serve.listener import is_loopback
+
     token = args.token
     if token is None and not is_loopback(host):
         import secrets
+
         token = secrets.token_urlsafe(18)
     if token is not None and not framed:
-        raise InputError(f"--socket {args.socket}: UARTBone knows no tokens; serve it on 127.0.0.1, without one")
+        raise InputError(
+            f"--socket {args.socket}: UARTBone knows no tokens; serve it on 127.0.0.1, without one"
+        )
     return (host, port), token
 
 
@@ -77,9 +111,11 @@ def _terminated_as_interrupted():
     def handler():
         def interrupt(*_):
             raise KeyboardInterrupt
+
         before = signal.signal(signal.SIGTERM, interrupt)
         try:
             yield
         finally:
             signal.signal(signal.SIGTERM, before)
+
     return handler()

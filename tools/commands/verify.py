@@ -1,25 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Run the same job, or the plan of a network, on two targets and compare the results bit for bit.
 
-The first difference is reported with address, tensor and element, and, where one of the two is the model, with the
-instruction that wrote it. Counters that the program's meaning fixes must agree too. Exit code 1 if anything differs.
+The first difference is reported with address, tensor and element, and, where one of the two is the
+model, with the instruction that wrote it. Counters that the program's meaning fixes must agree too.
+Exit code 1 if anything differs.
 
-Of a plan, the folder that quintet compile wrote, every tensor of every layer is compared; "--against reference" is plain numpy.
+Of a plan, the folder that quintet compile wrote, every tensor of every layer is compared;
+"--against reference" is plain numpy.
 """
+
 from ..errors import Exit, InputError
 
 
 def arguments(parser):
     parser.add_argument("job", help="the job, a TOML file, or the folder of a plan")
     parser.add_argument("--on", metavar="A", required=True, help="the target under test")
-    parser.add_argument("--against", metavar="B", default="model", help="the target to compare with (default: model); of a plan also: reference")
-    parser.add_argument("--input", metavar="FILE", action="append", help="of a plan: inputs, as quintet infer takes them (default: two random ones)")
+    parser.add_argument(
+        "--against",
+        metavar="B",
+        default="model",
+        help="the target to compare with (default: model); of a plan also: reference",
+    )
+    parser.add_argument(
+        "--input",
+        metavar="FILE",
+        action="append",
+        help="of a plan: inputs, as quintet infer takes them (default: two random ones)",
+    )
 
 
 def run(args, console):
     from pathlib import Path
 
     from ..targets.names import parse_target
+
     if Path(args.job).is_dir():
         return _plan(args, console)
     if args.input:
@@ -27,10 +41,15 @@ def run(args, console):
     names = [parse_target(args.on), parse_target(args.against)]
     from ..jobs.job import Job
     from ..jobs.verify import verify_job
+
     job = Job.load(args.job)
     with console.progress() as progress:
-        comparison = verify_job(job, *(_Opener(name, progress) for name in names), progress=progress,
-                                tick=lambda seconds: progress("run"))
+        comparison = verify_job(
+            job,
+            *(_Opener(name, progress) for name in names),
+            progress=progress,
+            tick=lambda seconds: progress("run"),
+        )
     _show(comparison, console)
     console.result(comparison.as_dict())
     if not comparison.equal:
@@ -46,23 +65,36 @@ class _Opener:
 
     def __call__(self):
         from ..targets import open_target
+
         return open_target(self.name.text, progress=self.progress)
 
 
 def _show(comparison, console):
     from ..jobs.report import describe_outcome
+
     a, b = comparison.a, comparison.b
     for result in (a, b):
         console.out(f"{result.target}: {describe_outcome(result)}")
-    rows = [(name, f"{c['a']:,}", f"{c['b']:,}", "" if not c["must_agree"] else "equal" if c["a"] == c["b"] else "DIFFERENT")
-            for name, c in comparison.counters.items()]
+    rows = [
+        (
+            name,
+            f"{c['a']:,}",
+            f"{c['b']:,}",
+            "" if not c["must_agree"] else "equal" if c["a"] == c["b"] else "DIFFERENT",
+        )
+        for name, c in comparison.counters.items()
+    ]
     if rows:
         console.table(("counter", f">{a.target}", f">{b.target}", ""), rows)
     for trouble in comparison.troubles:
         console.out(f"DIFFERENT: {trouble}")
     if comparison.equal:
         size = sum(len(data) for data in a.raw.values())
-        what = f"all {size:,} bytes of {len(a.raw)} saved tensors" if a.raw else "the way the run ended"
+        what = (
+            f"all {size:,} bytes of {len(a.raw)} saved tensors"
+            if a.raw
+            else "the way the run ended"
+        )
         console.out(f"equal: {what}")
 
 
@@ -73,11 +105,23 @@ def _plan(args, console):
     from ..compiler.verification import random_inputs, verify_plan
     from ..targets import open_target
     from ..targets.names import parse_target, public_name
+
     plan = load_plan(args.job)
-    names = [parse_target(name) if name != "reference" else None for name in (args.on, args.against)]
+    names = [
+        parse_target(name) if name != "reference" else None for name in (args.on, args.against)
+    ]
     if names[0] is None:
-        raise InputError("--on reference: expected a target; the reference is what it is compared with, as in --against reference")
-    inputs = random_inputs(plan) if not args.input else check_inputs(plan.network, plan.inputs, load_inputs(args.input, plan.inputs, "--input"))
+        raise InputError(
+            "--on reference: expected a target; the reference is what it is compared with, as "
+            "in --against reference"
+        )
+    inputs = (
+        random_inputs(plan)
+        if not args.input
+        else check_inputs(
+            plan.network, plan.inputs, load_inputs(args.input, plan.inputs, "--input")
+        )
+    )
 
     def opener(name, progress):
         text = f"model:{plan.isa}" if name.kind == "model" and name.isa is None else name.text
@@ -85,10 +129,20 @@ def _plan(args, console):
 
     with console.progress() as progress:
         openers = [None if name is None else opener(name, progress) for name in names]
-        found = verify_plan(plan, inputs, public_name(args.on), openers[0],
-                            public_name(args.against), openers[1], progress)
+        found = verify_plan(
+            plan,
+            inputs,
+            public_name(args.on),
+            openers[0],
+            public_name(args.against),
+            openers[1],
+            progress,
+        )
     if found.equal:
-        console.out(f"equal: {found.elements:,} elements of {len(found.tensors)} tensors, {found.inputs} inputs, on {found.a} and {found.b}")
+        console.out(
+            f"equal: {found.elements:,} elements of {len(found.tensors)} tensors, "
+            f"{found.inputs} inputs, on {found.a} and {found.b}"
+        )
     else:
         console.out(f"DIFFERENT: {found.difference}")
     console.result({"network": plan.network, "isa": plan.isa, **found.as_dict()})

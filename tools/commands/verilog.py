@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Write readable Verilog of a board's SoC (without pads), or of a core alone, for use elsewhere."""
+
 import re
 
 from ..errors import Exit, InputError
@@ -10,17 +11,36 @@ from ..outputs import check_output, write_output
 def arguments(parser):
     parser.add_argument("board", nargs="?", help="name of the board")
     parser.add_argument("isa", nargs="?", help="name of the core")
-    parser.add_argument("--core", metavar="ISA", help="the core alone: Wishbone registers, memory port, interrupt")
-    parser.add_argument("-o", dest="out", metavar="FILE", help="where to put it (default: standard output)")
-    parser.add_argument("--bench", metavar="JOB", help="with --core and -o: also write a test bench beside FILE, FILE_tb.v, that runs this job and "
-                        "compares its results with the golden model's")
+    parser.add_argument(
+        "--core", metavar="ISA", help="the core alone: Wishbone registers, memory port, interrupt"
+    )
+    parser.add_argument(
+        "-o", dest="out", metavar="FILE", help="where to put it (default: standard output)"
+    )
+    parser.add_argument(
+        "--bench",
+        metavar="JOB",
+        help="with --core and -o: also write a test bench beside FILE, FILE_tb.v, that runs "
+        "this job and "
+        "compares its results with the golden model's",
+    )
     add_sizes(parser)
-    parser.add_argument("--family", choices=("ecp5", "ice40"),
-                        help="with --core: use this family's cells (default: portable, no cells at all)")
-    parser.add_argument("--beat-bytes", type=int, choices=(2, 4, 8, 16),
-                        help="with --core: width of the memory port in bytes (default: 4)")
-    parser.add_argument("--memory-size", metavar="BYTES",
-                        help="with --core: main memory that it will see, as in 65536, 64K or 32M (default: 32M)")
+    parser.add_argument(
+        "--family",
+        choices=("ecp5", "ice40"),
+        help="with --core: use this family's cells (default: portable, no cells at all)",
+    )
+    parser.add_argument(
+        "--beat-bytes",
+        type=int,
+        choices=(2, 4, 8, 16),
+        help="with --core: width of the memory port in bytes (default: 4)",
+    )
+    parser.add_argument(
+        "--memory-size",
+        metavar="BYTES",
+        help="with --core: main memory that it will see, as in 65536, 64K or 32M (default: 32M)",
+    )
 
 
 def run(args, console):
@@ -30,15 +50,20 @@ def run(args, console):
     if args.core and args.board:
         raise InputError("either a board and a core, or --core ISA (see quintet verilog --help)")
     if not args.core and not (args.board and args.isa):
-        raise InputError("which? give a board and a core, or --core ISA (see quintet verilog --help)")
+        raise InputError(
+            "which? give a board and a core, or --core ISA (see quintet verilog --help)"
+        )
     if not args.core and (args.family or args.beat_bytes or args.memory_size is not None):
-        raise InputError("--family, --beat-bytes and --memory-size belong to --core; a board knows its own")
+        raise InputError(
+            "--family, --beat-bytes and --memory-size belong to --core; a board knows its own"
+        )
     if args.bench and not (args.core and args.out and args.out.endswith(".v")):
         raise InputError("--bench goes with --core and -o FILE.v: the test bench is FILE_tb.v")
     memory_size = _bytes("32M" if args.memory_size is None else args.memory_size)
     from ...boards import open_board
     from ...gateware.cores import open_room
     from ..export.verilog import verilog, verilog_core
+
     room = open_room(args.core or args.isa)
     if args.core:
         preset = args.preset or room.params.SPACE.default_preset
@@ -46,7 +71,14 @@ def run(args, console):
         bench = _bench(args, room, preset, given, params, memory_size) if args.bench else None
         with console.progress() as progress:
             progress(f"elaborate and convert {room.name}")
-            text = verilog_core(room.name, preset, given, family=args.family, beat_bytes=args.beat_bytes or 4, memory_size=memory_size)
+            text = verilog_core(
+                room.name,
+                preset,
+                given,
+                family=args.family,
+                beat_bytes=args.beat_bytes or 4,
+                memory_size=memory_size,
+            )
     else:
         board = open_board(args.board)
         preset = args.preset or board.preset_for(room)
@@ -61,7 +93,13 @@ def run(args, console):
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")
     else:
         console.out(text.rstrip("\n"))
-    values = {"board": args.board, "isa": room.name, "preset": preset, "lines": len(text.splitlines()), "output": args.out}
+    values = {
+        "board": args.board,
+        "isa": room.name,
+        "preset": preset,
+        "lines": len(text.splitlines()),
+        "output": args.out,
+    }
     console.result(values if args.out else {**values, "verilog": text})
     return Exit.OK
 
@@ -75,9 +113,17 @@ def _bench(args, room, preset, given, params, memory_size):
     from ...gateware.shell.domains import requested_domain
     from ..export.verilog_bench import test_bench
     from ..jobs.job import Job
+
     beat_bytes = args.beat_bytes or 4
-    return test_bench(Job.load(args.bench), name=f"quintet_{room.name}", preset=preset, params=given, beat_bytes=beat_bytes,
-                      memory_size=memory_size, domain=requested_domain(room.core.variant(params, beat_bytes), params))
+    return test_bench(
+        Job.load(args.bench),
+        name=f"quintet_{room.name}",
+        preset=preset,
+        params=given,
+        beat_bytes=beat_bytes,
+        memory_size=memory_size,
+        domain=requested_domain(room.core.variant(params, beat_bytes), params),
+    )
 
 
 def _bytes(text):

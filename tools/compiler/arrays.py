@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Arrays that a user names on the command line: inputs, labels, calibration."""
+
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ def load_inputs(texts, ports, option):
     Parameters
     ----------
     texts : list of str
-        ``FILE.npy``, ``FILE.npz:key``, ``FILE.npz`` (its only array, or ``x``, or the inputs' names), a folder of ``.npy`` files (one input each); with
-        more than one input ``name=...`` for each, or one ``.npz`` with their names.
+        ``FILE.npy``, ``FILE.npz:key``, ``FILE.npz`` (its only array, or ``x``, or the inputs'
+        names), a folder of ``.npy`` files (one input each); with more than one input ``name=...``
+        for each, or one ``.npz`` with their names.
     option : str, for messages
 
     Returns
@@ -36,9 +38,14 @@ def load_inputs(texts, ports, option):
         elif len(names) == 1 and len(texts) == 1:
             found[names[0]] = _array(text, option)
         elif text.lower().endswith(".npz"):
-            found.update({key: value for key, value in _archive(text, option).items() if key in names})
+            found.update(
+                {key: value for key, value in _archive(text, option).items() if key in names}
+            )
         else:
-            raise InputError(f"{option} {text}: the network has inputs {', '.join(names)}: expected NAME=FILE for each, or an .npz with these names")
+            raise InputError(
+                f"{option} {text}: the network has inputs {', '.join(names)}: expected "
+                f"NAME=FILE for each, or an .npz with these names"
+            )
     missing = [name for name in names if name not in found]
     if missing:
         raise InputError(f"{option}: nothing given for input {', '.join(missing)}")
@@ -46,10 +53,14 @@ def load_inputs(texts, ports, option):
 
 
 def load_labels(text, count, option="--labels"):
-    """Classes of ``count`` inputs: whole numbers, ``.npy`` or ``.npz:key`` (a bare ``.npz``: its array ``y``)."""
+    """Classes of ``count`` inputs: whole numbers, ``.npy`` or ``.npz:key`` (a bare ``.npz``: its
+    array ``y``)."""
     array = _array(text, option, ("y", "labels"))
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InputError(f"{option} {text}: {array.dtype} {list(array.shape)}: expected whole numbers of one dimension")
+        raise InputError(
+            f"{option} {text}: {array.dtype} {list(array.shape)}: expected whole numbers of "
+            f"one dimension"
+        )
     if len(array) < count:
         raise InputError(f"{option} {text}: {len(array)} labels for {count} inputs")
     return array[:count]
@@ -76,7 +87,10 @@ def _array(text, option, keys=("x",)):
             for key in keys:
                 if key in arrays:
                     return arrays[key]
-            raise InputError(f"{option} {text}: holds {', '.join(arrays) or 'nothing'}; name one, as in {text}:{next(iter(arrays), 'x')}")
+            raise InputError(
+                f"{option} {text}: holds {', '.join(arrays) or 'nothing'}; name one, as in "
+                f"{text}:{next(iter(arrays), 'x')}"
+            )
         if text.lower().endswith(".npy"):
             return load_array(text)
     except FileError as error:
@@ -85,12 +99,16 @@ def _array(text, option, keys=("x",)):
 
 
 def _folder(text, option):
-    """The arrays of a folder by their names, one input each (or several, along the first axis, if they have an axis more)."""
+    """The arrays of a folder by their names, one input each (or several, along the first axis, if
+    they have an axis more)."""
     paths = sorted(path for path in Path(text).iterdir() if path.suffix.lower() == ".npy")
     if not paths:
         raise InputError(f"{option} {text}: no .npy files in this folder")
     arrays = [load_array(path) for path in paths]
     for path, array in zip(paths, arrays, strict=True):
         if array.shape != arrays[0].shape:
-            raise InputError(f"{option} {path}: shape {list(array.shape)}, {paths[0].name} has {list(arrays[0].shape)}")
+            raise InputError(
+                f"{option} {path}: shape {list(array.shape)}, {paths[0].name} has "
+                f"{list(arrays[0].shape)}"
+            )
     return np.stack(arrays)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Network in float64, by numpy: what every other way of computing it is compared with."""
+
 from functools import singledispatch
 
 import numpy as np
@@ -55,7 +56,8 @@ def run_graph(graph, inputs, keep=False, grids=False):
     graph : Graph
     inputs : dict, name of each input's tensor -> array, its first axis counts inputs
     keep : bool, every tensor that flows and not only the outputs
-    grids : bool, tensors that a QDQ model has quantised are rounded to the numbers that they may have there
+    grids : bool, tensors that a QDQ model has quantised are rounded to the numbers that they may
+        have there
 
     Returns
     -------
@@ -69,18 +71,25 @@ def run_graph(graph, inputs, keep=False, grids=False):
     values, count = {}, None
     for port in graph.inputs:
         if port.tensor not in inputs:
-            raise InputError(f"no values for the input {port.name}; the network has {', '.join(p.name for p in graph.inputs)}")
+            raise InputError(
+                f"no values for the input {port.name}; the network has "
+                f"{', '.join(p.name for p in graph.inputs)}"
+            )
         value = np.asarray(inputs[port.tensor], np.float64)
         count = value.shape[:1] if count is None else count
         if value.shape != (*count, *graph.shape(port.tensor)):
-            raise InputError(f"input {port.name} has shape {value.shape}, expected {('inputs' if not count else count[0], *graph.shape(port.tensor))}")
+            raise InputError(
+                f"input {port.name} has shape {value.shape}, expected "
+                f"{('inputs' if not count else count[0], *graph.shape(port.tensor))}"
+            )
         values[port.tensor] = _on_grid(graph.tensors[port.tensor], value) if grids else value
     for name, tensor in graph.tensors.items():
         if tensor.data is not None:
             values[name] = tensor.data[None]
     kept = graph.kept()
     last = {name: index for index, node in enumerate(graph.nodes) for name in node.inputs}
-    # A result may leave the range of numbers (log of a negative one): that is the network's own, and no warning of ours.
+    # A result may leave the range of numbers (log of a negative one): that is the network's own,
+    # and no warning of ours.
     with np.errstate(all="ignore"):
         for index, node in enumerate(graph.nodes):
             values[node.output] = run_node(node, *(values[name] for name in node.inputs))
@@ -90,22 +99,32 @@ def run_graph(graph, inputs, keep=False, grids=False):
                 for name in {*node.inputs, node.output}:
                     if last.get(name, index) == index and name not in kept:
                         values.pop(name, None)
-    wanted = kept if not keep else {name for name, tensor in graph.tensors.items() if tensor.data is None} | kept
+    wanted = (
+        kept
+        if not keep
+        else {name for name, tensor in graph.tensors.items() if tensor.data is None} | kept
+    )
     # Nodes whose operands are all constants give one result for all inputs.
-    return {name: np.broadcast_to(value, (*count, *value.shape[1:])) if count else value
-            for name, value in values.items() if name in wanted}
+    return {
+        name: np.broadcast_to(value, (*count, *value.shape[1:])) if count else value
+        for name, value in values.items()
+        if name in wanted
+    }
 
 
 def _on_grid(tensor, values):
     if tensor.scale is None:
         return values
     low = -(1 << tensor.bits - 1) if tensor.signed else 0
-    numbers = np.clip(np.rint(values / tensor.scale) + tensor.zero_point, low, low + (1 << tensor.bits) - 1)
+    numbers = np.clip(
+        np.rint(values / tensor.scale) + tensor.zero_point, low, low + (1 << tensor.bits) - 1
+    )
     return (numbers - tensor.zero_point) * tensor.scale
 
 
 def run_node(node, *values):
-    """Result of one node; every operand, a constant too, has a first axis that counts inputs (of a constant one long)."""
+    """Result of one node; every operand, a constant too, has a first axis that counts inputs (of a
+    constant one long)."""
     return _run(node, *values)
 
 
@@ -126,17 +145,22 @@ def _(node: Activation, x):
 
 def _padded(x, padding, value=0.0):
     top, left, bottom, right = padding
-    return np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=value) if any(padding) else x
+    return (
+        np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=value)
+        if any(padding)
+        else x
+    )
 
 
 def _taps(x, size, stride, dilation):
-    """For each tap of a window: its row and column, and the elements [inputs, rows, columns, channels] that it meets."""
+    """For each tap of a window: its row and column, and the elements [inputs, rows, columns,
+    channels] that it meets."""
     reach = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
     rows, columns = (length - r for length, r in zip(x.shape[1:3], reach, strict=True))
     for row in range(size[0]):
         for column in range(size[1]):
             r, c = row * dilation[0], column * dilation[1]
-            yield row, column, x[:, r:r + rows + 1:stride[0], c:c + columns + 1:stride[1]]
+            yield row, column, x[:, r : r + rows + 1 : stride[0], c : c + columns + 1 : stride[1]]
 
 
 @_run.register
@@ -144,13 +168,19 @@ def _(node: Conv, x, residual=0.0):
     out, rows, columns, inner = node.weights.shape
     grouped = node.weights.reshape(node.groups, out // node.groups, rows, columns, inner)
     total = 0.0
-    for row, column, part in _taps(_padded(x, node.padding), (rows, columns), node.stride, node.dilation):
+    for row, column, part in _taps(
+        _padded(x, node.padding), (rows, columns), node.stride, node.dilation
+    ):
         weights = grouped[:, :, row, column]
         if node.groups == 1:
             total = total + part @ weights[0].T
             continue
         part = part.reshape(*part.shape[:3], node.groups, inner)
-        product = part * weights[:, :, 0] if inner == 1 else (part[..., None, :] @ weights.transpose(0, 2, 1))[..., 0, :]
+        product = (
+            part * weights[:, :, 0]
+            if inner == 1
+            else (part[..., None, :] @ weights.transpose(0, 2, 1))[..., 0, :]
+        )
         total = total + product.reshape(*part.shape[:3], out)
     return activate(node, total + (0.0 if node.bias is None else node.bias) + residual)
 
@@ -162,16 +192,22 @@ def _(node: Dense, x):
 
 
 def _aligned(values):
-    """Operands with axes of one length put behind that of the inputs, so that numpy's broadcasting works on the graph's axes."""
+    """Operands with axes of one length put behind that of the inputs, so that numpy's broadcasting
+    works on the graph's axes."""
     axes = max(value.ndim for value in values)
-    return [value.reshape(value.shape[0], *(1,) * (axes - value.ndim), *value.shape[1:]) for value in values]
+    return [
+        value.reshape(value.shape[0], *(1,) * (axes - value.ndim), *value.shape[1:])
+        for value in values
+    ]
 
 
 @_run.register
 def _(node: MatMul, first, second):
     second = second.swapaxes(-1, -2) if node.turned else second
     row, column = first.ndim == 2, second.ndim == 2
-    result = np.matmul(*_aligned([first[:, None] if row else first, second[..., None] if column else second]))
+    result = np.matmul(
+        *_aligned([first[:, None] if row else first, second[..., None] if column else second])
+    )
     if column:
         result = result[..., 0]
     return result[..., 0, :] if row and not column else result[..., 0] if row else result
@@ -197,9 +233,12 @@ def _(node: MaxPool, x):
 def _(node: AveragePool, x):
     def total(values):
         return sum(part for *_, part in _taps(values, node.window, node.stride, (1, 1)))
+
     if node.include_padding:
         return total(_padded(x, node.padding)) / np.prod(node.window)
-    return total(_padded(x, node.padding)) / total(_padded(np.ones((1, *x.shape[1:3], 1)), node.padding))
+    return total(_padded(x, node.padding)) / total(
+        _padded(np.ones((1, *x.shape[1:3], 1)), node.padding)
+    )
 
 
 @_run.register
@@ -237,7 +276,9 @@ def _(node: Concat, *values):
 
 @_run.register
 def _(node: Pad, x):
-    return np.pad(x, ((0, 0), *zip(node.before, node.after, strict=True)), constant_values=node.value)
+    return np.pad(
+        x, ((0, 0), *zip(node.before, node.after, strict=True)), constant_values=node.value
+    )
 
 
 @_run.register
@@ -250,10 +291,13 @@ def _sigmoid(x):
 
 
 def _over_steps(node, x, step):
-    """States that ``step(values of one step, state)`` goes through; of several arrays of a state the first is what comes out."""
+    """States that ``step(values of one step, state)`` goes through; of several arrays of a state
+    the first is what comes out."""
     order = range(x.shape[1])[::-1] if node.reverse else range(x.shape[1])
     names = ("initial", "cell") if isinstance(node, Lstm) else ("initial",)
-    state = [np.broadcast_to(getattr(node, name), (len(x), node.recurrent.shape[1])) for name in names]
+    state = [
+        np.broadcast_to(getattr(node, name), (len(x), node.recurrent.shape[1])) for name in names
+    ]
     results = np.zeros((*x.shape[:2], node.recurrent.shape[1]))
     for index in order:
         state = step(x[:, index], *state)
@@ -264,9 +308,12 @@ def _over_steps(node, x, step):
 @_run.register
 def _(node: Lstm, x):
     def step(now, hidden, cell):
-        i, o, f, c = np.split(now @ node.weights.T + hidden @ node.recurrent.T + node.bias, 4, axis=1)
+        i, o, f, c = np.split(
+            now @ node.weights.T + hidden @ node.recurrent.T + node.bias, 4, axis=1
+        )
         cell = _sigmoid(f) * cell + _sigmoid(i) * np.tanh(c)
         return [_sigmoid(o) * np.tanh(cell), cell]
+
     return _over_steps(node, x, step)
 
 
@@ -275,15 +322,25 @@ def _(node: Gru, x):
     def step(now, hidden):
         size = hidden.shape[1]
         given = now @ node.weights.T + node.bias[0]
-        gates = _sigmoid(given[:, :2 * size] + hidden @ node.recurrent[:2 * size].T + node.bias[1, :2 * size])
+        gates = _sigmoid(
+            given[:, : 2 * size] + hidden @ node.recurrent[: 2 * size].T + node.bias[1, : 2 * size]
+        )
         z, r = gates[:, :size], gates[:, size:]
-        weights, bias = node.recurrent[2 * size:], node.bias[1, 2 * size:]
-        past = r * (hidden @ weights.T + bias) if node.linear_before_reset else (r * hidden) @ weights.T + bias
-        return [(1 - z) * np.tanh(given[:, 2 * size:] + past) + z * hidden]
+        weights, bias = node.recurrent[2 * size :], node.bias[1, 2 * size :]
+        past = (
+            r * (hidden @ weights.T + bias)
+            if node.linear_before_reset
+            else (r * hidden) @ weights.T + bias
+        )
+        return [(1 - z) * np.tanh(given[:, 2 * size :] + past) + z * hidden]
+
     return _over_steps(node, x, step)
 
 
 @_run.register
 def _(node: LayerNorm, x):
     centred = x - x.mean(axis=-1, keepdims=True)
-    return centred / np.sqrt((centred ** 2).mean(axis=-1, keepdims=True) + node.epsilon) * node.scale + node.shift
+    return (
+        centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + node.epsilon) * node.scale
+        + node.shift
+    )

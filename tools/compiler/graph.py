@@ -1,15 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Intermediate form of a network: tensors and nodes, maps as rows, columns, channels.
 
-Shapes leave out the axis of the inputs (the batch): a map is ``(rows, columns, channels)``, a vector ``(features,)``, a sequence
-``(steps, features)``. Every tensor keeps the name that the model's file gives it.
+Shapes leave out the axis of the inputs (the batch): a map is ``(rows, columns, channels)``, a
+vector ``(features,)``, a sequence ``(steps, features)``. Every tensor keeps the name that the
+model's file gives it.
 """
+
 from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-__all__ = ["Activation", "Affine", "AveragePool", "Binary", "Concat", "Conv", "Dense", "Graph", "Gru", "LayerNorm", "Lstm", "MatMul",
-           "MaxPool", "Node", "Pad", "Port", "Reduce", "Reshape", "Slice", "Softmax", "Tensor", "Transpose"]
+__all__ = [
+    "Activation",
+    "Affine",
+    "AveragePool",
+    "Binary",
+    "Concat",
+    "Conv",
+    "Dense",
+    "Graph",
+    "Gru",
+    "LayerNorm",
+    "Lstm",
+    "MatMul",
+    "MaxPool",
+    "Node",
+    "Pad",
+    "Port",
+    "Reduce",
+    "Reshape",
+    "Slice",
+    "Softmax",
+    "Tensor",
+    "Transpose",
+]
 
 
 @dataclass(eq=False)
@@ -21,10 +45,12 @@ class Tensor:
     name : str, as in the model's file
     shape : tuple of int, without the axis of the inputs; of a constant its whole shape
     data : float64 array of a constant, else ``None``
-    scale : float or (for a constant) float array, of a tensor that a QDQ model has quantised; ``None`` where it says nothing
+    scale : float or (for a constant) float array,
+        of a tensor that a QDQ model has quantised; ``None`` where it says nothing
     zero_point : int, of the same
     bits, signed : of the same
     """
+
     name: str
     shape: tuple
     data: np.ndarray | None = None
@@ -48,14 +74,16 @@ class Port:
     name : str, as the model's file calls it
     tensor : str, the graph's tensor
     order : tuple of int
-        Axes of the user's array (without that of the inputs), in the order in which the graph's tensor has them:
-        ``(1, 2, 0)`` for an input of channels, rows, columns.
+        Axes of the user's array (without that of the inputs), in the order in which the graph's
+        tensor has them: ``(1, 2, 0)`` for an input of channels, rows, columns.
     shape : tuple of int, of the user's array without the axis of the inputs
     batched : bool, whether the model's own array has an axis of inputs
-    scale : float, of a model whose user has whole numbers: q stands for (q - ``zero_point``) * ``scale``, which the graph's tensor holds;
-        ``None`` where the user's array holds the tensor's own numbers
+    scale : float, of a model whose user has whole numbers:
+        q stands for (q - ``zero_point``) * ``scale``, which the graph's tensor holds; ``None``
+        where the user's array holds the tensor's own numbers
     zero_point, bits, signed : of the same
     """
+
     name: str
     tensor: str
     order: tuple
@@ -78,6 +106,7 @@ class Node:
     output : name of the tensor that it makes
     origin : str, operators of the model's file that it came from, joined by ``+``
     """
+
     name: str
     inputs: list
     output: str
@@ -91,13 +120,19 @@ class Node:
     def attributes(self):
         """Name -> value of what the kind adds, arrays left out."""
         base = {f.name for f in fields(Node)}
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in base and not isinstance(getattr(self, f.name), np.ndarray)}
+        return {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if f.name not in base and not isinstance(getattr(self, f.name), np.ndarray)
+        }
 
 
 @dataclass(eq=False, kw_only=True)
 class Activation(Node):
-    """Element by element: ``function`` of relu, leaky (slope ``alpha``), clip (``low`` to ``high``), sigmoid, tanh, hard_sigmoid
-    (``alpha`` x + ``beta``, clipped to 0..1), hard_swish (x times that), exp, log, sqrt, neg, abs."""
+    """Element by element: ``function`` of relu, leaky (slope ``alpha``), clip (``low`` to
+    ``high``), sigmoid, tanh, hard_sigmoid (``alpha`` x + ``beta``, clipped to 0..1), hard_swish (x
+    times that), exp, log, sqrt, neg, abs."""
+
     function: str
     alpha: float = 0.0
     beta: float = 0.0
@@ -107,13 +142,16 @@ class Activation(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Conv(Node):
-    """Convolution: ``weights`` float64 [out, rows, columns, in / groups], ``bias`` [out] or ``None``.
+    """Convolution: ``weights`` float64 [out, rows, columns, in / groups], ``bias`` [out] or
+    ``None``.
 
-    ``stride``, ``dilation``: (rows, columns); ``padding``: zeros (top, left, bottom, right); ``groups`` = channels in is depthwise.
-    ``activation``: an :class:`Activation` of kind relu, leaky or clip that follows (its names unused), or ``None``. A second input is a
-    residual: added to the convolution, before the activation; only a back end's own pass joins it. ``weight_scale`` [out]: step of the weights
-    of a QDQ model.
+    ``stride``, ``dilation``: (rows, columns); ``padding``: zeros (top, left, bottom, right);
+    ``groups`` = channels in is depthwise. ``activation``: an :class:`Activation` of kind relu,
+    leaky or clip that follows (its names unused), or ``None``. A second input is a residual: added
+    to the convolution, before the activation; only a back end's own pass joins it. ``weight_scale``
+    [out]: step of the weights of a QDQ model.
     """
+
     weights: np.ndarray
     bias: np.ndarray | None = None
     stride: tuple = (1, 1)
@@ -133,13 +171,17 @@ class Conv(Node):
     @property
     def window(self):
         """Rows and columns that a neighbourhood reaches over."""
-        return tuple((k - 1) * d + 1 for k, d in zip(self.weights.shape[1:3], self.dilation, strict=True))
+        return tuple(
+            (k - 1) * d + 1 for k, d in zip(self.weights.shape[1:3], self.dilation, strict=True)
+        )
 
 
 @dataclass(eq=False, kw_only=True)
 class Dense(Node):
-    """Fully connected: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is flattened in the order rows, columns, channels.
-    ``activation`` and ``weight_scale`` as :class:`Conv`'s. On a sequence (``steps`` true) every step by itself."""
+    """Fully connected: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is
+    flattened in the order rows, columns, channels. ``activation`` and ``weight_scale`` as
+    :class:`Conv`'s. On a sequence (``steps`` true) every step by itself."""
+
     weights: np.ndarray
     bias: np.ndarray | None = None
     activation: Activation | None = None
@@ -149,22 +191,26 @@ class Dense(Node):
 
 @dataclass(eq=False, kw_only=True)
 class MatMul(Node):
-    """Product of two tensors that both flow: the last two axes, numpy's rules. ``turned``: these axes of the second are swapped first; only a back
-    end's own pass says so."""
+    """Product of two tensors that both flow: the last two axes, numpy's rules. ``turned``: these
+    axes of the second are swapped first; only a back end's own pass says so."""
+
     turned: bool = False
 
 
 @dataclass(eq=False, kw_only=True)
 class Binary(Node):
-    """``function`` add, sub, mul or div of two tensors, numpy's broadcasting over the graph's axes; either may be a constant.
-    ``activation`` as :class:`Conv`'s."""
+    """``function`` add, sub, mul or div of two tensors, numpy's broadcasting over the graph's axes;
+    either may be a constant. ``activation`` as :class:`Conv`'s."""
+
     function: str
     activation: Activation | None = None
 
 
 @dataclass(eq=False, kw_only=True)
 class Affine(Node):
-    """``scale`` * x + ``shift`` a channel: a normalisation that found no convolution to go into. ``activation`` as :class:`Conv`'s."""
+    """``scale`` * x + ``shift`` a channel: a normalisation that found no convolution to go into.
+    ``activation`` as :class:`Conv`'s."""
+
     scale: np.ndarray
     shift: np.ndarray
     activation: Activation | None = None
@@ -172,7 +218,9 @@ class Affine(Node):
 
 @dataclass(eq=False, kw_only=True)
 class MaxPool(Node):
-    """Largest value of each window; ``padding`` (top, left, bottom, right) counts as minus infinity."""
+    """Largest value of each window; ``padding`` (top, left, bottom, right) counts as minus
+    infinity."""
+
     window: tuple
     stride: tuple
     padding: tuple = (0, 0, 0, 0)
@@ -181,7 +229,9 @@ class MaxPool(Node):
 
 @dataclass(eq=False, kw_only=True)
 class AveragePool(Node):
-    """Mean of each window; a global one has the map's own size. ``include_padding``: zeros of the padding count."""
+    """Mean of each window; a global one has the map's own size. ``include_padding``: zeros of the
+    padding count."""
+
     window: tuple
     stride: tuple
     padding: tuple = (0, 0, 0, 0)
@@ -190,8 +240,10 @@ class AveragePool(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Reduce(Node):
-    """``function`` mean, sum or max over ``axes`` of the graph's tensor (those that no pooling layer covers); argmax, the number of the first
-    largest element along one axis, whose result is an output of the network."""
+    """``function`` mean, sum or max over ``axes`` of the graph's tensor (those that no pooling
+    layer covers); argmax, the number of the first largest element along one axis, whose result is
+    an output of the network."""
+
     function: str
     axes: tuple
     keep: bool = False
@@ -200,31 +252,37 @@ class Reduce(Node):
 @dataclass(eq=False, kw_only=True)
 class Softmax(Node):
     """exp(x) / sum(exp(x)) over ``axis`` of the graph's tensor; ``log``: its logarithm."""
+
     axis: int = -1
     log: bool = False
 
 
 @dataclass(eq=False, kw_only=True)
 class Reshape(Node):
-    """The same elements in C order of the graph's axes, ``shape`` without the axis of the inputs."""
+    """The same elements in C order of the graph's axes, ``shape`` without the axis of the
+    inputs."""
+
     shape: tuple
 
 
 @dataclass(eq=False, kw_only=True)
 class Transpose(Node):
     """Axes of the graph's tensor in another ``order``, without the axis of the inputs."""
+
     order: tuple
 
 
 @dataclass(eq=False, kw_only=True)
 class Concat(Node):
     """Tensors one after the other along ``axis`` of the graph's tensors."""
+
     axis: int
 
 
 @dataclass(eq=False, kw_only=True)
 class Pad(Node):
     """``value`` around a tensor: ``before`` and ``after`` an axis of the graph's tensor."""
+
     before: tuple
     after: tuple
     value: float = 0.0
@@ -233,6 +291,7 @@ class Pad(Node):
 @dataclass(eq=False, kw_only=True)
 class Slice(Node):
     """``start`` to ``stop`` by ``step`` of every axis of the graph's tensor."""
+
     start: tuple
     stop: tuple
     step: tuple
@@ -242,9 +301,11 @@ class Slice(Node):
 class Lstm(Node):
     """LSTM over a sequence (steps, features), gates i, o, f, c as ONNX orders them.
 
-    ``weights`` [4 * hidden, features], ``recurrent`` [4 * hidden, hidden], ``bias`` [4 * hidden] (both of ONNX's, added); ``last``: the output is
-    the last state alone, else every step's. ``reverse``: from the last step to the first. ``initial``, ``cell``: [hidden], first states.
+    ``weights`` [4 * hidden, features], ``recurrent`` [4 * hidden, hidden], ``bias`` [4 * hidden]
+    (both of ONNX's, added); ``last``: the output is the last state alone, else every step's.
+    ``reverse``: from the last step to the first. ``initial``, ``cell``: [hidden], first states.
     """
+
     weights: np.ndarray
     recurrent: np.ndarray
     bias: np.ndarray
@@ -256,8 +317,9 @@ class Lstm(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Gru(Node):
-    """GRU, gates z, r, h as ONNX orders them; ``bias`` [2, 3 * hidden] (of the input, of the recurrence); ``linear_before_reset`` as ONNX's.
-    The rest as :class:`Lstm`."""
+    """GRU, gates z, r, h as ONNX orders them; ``bias`` [2, 3 * hidden] (of the input, of the
+    recurrence); ``linear_before_reset`` as ONNX's. The rest as :class:`Lstm`."""
+
     weights: np.ndarray
     recurrent: np.ndarray
     bias: np.ndarray
@@ -269,7 +331,9 @@ class Gru(Node):
 
 @dataclass(eq=False, kw_only=True)
 class LayerNorm(Node):
-    """(x - mean) / sqrt(variance + ``epsilon``) * ``scale`` + ``shift`` over the last axis of the graph's tensor."""
+    """(x - mean) / sqrt(variance + ``epsilon``) * ``scale`` + ``shift`` over the last axis of the
+    graph's tensor."""
+
     scale: np.ndarray
     shift: np.ndarray
     epsilon: float = 1e-5
@@ -286,6 +350,7 @@ class Graph:
     nodes : list of Node, each after those whose results it reads
     tensors : dict, name -> Tensor; every input and output of a node
     """
+
     name: str
     inputs: list = field(default_factory=list)
     outputs: list = field(default_factory=list)
@@ -308,9 +373,13 @@ class Graph:
         return self.tensors[tensor].shape
 
     def part(self, nodes):
-        """The graph of some of the nodes: what crosses its border are its inputs and outputs, by the network's own ports where they are the network's, else
-        named by themselves."""
-        inside, made, read = {id(node) for node in nodes}, {node.output for node in nodes}, {name for node in nodes for name in node.inputs}
+        """The graph of some of the nodes: what crosses its border are its inputs and outputs, by
+        the network's own ports where they are the network's, else named by themselves."""
+        inside, made, read = (
+            {id(node) for node in nodes},
+            {node.output for node in nodes},
+            {name for node in nodes for name in node.inputs},
+        )
         outside = {name for node in self.nodes if id(node) not in inside for name in node.inputs}
         tensors = {name: tensor for name, tensor in self.tensors.items() if name in made | read}
 
@@ -318,7 +387,11 @@ class Graph:
             return Port(name, name, tuple(range(len(self.shape(name)))), tuple(self.shape(name)))
 
         own = {port.tensor: port for port in self.inputs}
-        inputs = [own.get(name) or port(name) for name, tensor in tensors.items() if name in read - made and tensor.data is None]
+        inputs = [
+            own.get(name) or port(name)
+            for name, tensor in tensors.items()
+            if name in read - made and tensor.data is None
+        ]
         outputs = [port for port in self.outputs if port.tensor in made]
         outputs += [port(name) for name in tensors if name in made & outside - self.kept()]
         return Graph(self.name, inputs, outputs, list(nodes), tensors)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of a network for as many inputs a run as are asked for, or as the slower of core and line has use for."""
+"""Programs of a network for as many inputs a run as are asked for, or as the slower of core and
+line has use for."""
+
 import numpy as np
 
 from .backends.base import LoweringError
@@ -9,7 +11,8 @@ __all__ = ["programs_of"]
 
 #: A bound that is so much longer than the best is as good.
 _AS_GOOD = 1.02
-#: Bytes on the line of a run, each way, beside its inputs and outputs: registers, start, the look that sees its end; of a request beside its data.
+#: Bytes on the line of a run, each way, beside its inputs and outputs: registers, start, the look
+#: that sees its end; of a request beside its data.
 _RUN, _REQUEST = (64, 48), 17
 
 
@@ -18,8 +21,9 @@ def programs_of(backend, parts, images, build):
 
     Parameters
     ----------
-    images : inputs of a run, at most; ``None``: the fewest with which no more inputs a second could be had, by the bound: what core or line take for
-        one, whichever is longer
+    images : inputs of a run, at most; ``None``:
+        the fewest with which no more inputs a second could be had, by the bound: what core or line
+        take for one, whichever is longer
     build : TargetBuild
 
     Raises
@@ -39,7 +43,8 @@ def programs_of(backend, parts, images, build):
             break
         core, line = _core(backend, programs, build), _line(programs, build)
         tried.append((max(core, line), programs))
-        # More of them make the core's share less, of which nothing is left to see where the line is slower.
+        # More of them make the core's share less, of which nothing is left to see where the line is
+        # slower.
         if count >= most or line >= core:
             break
         count = min(2 * count, most)
@@ -60,6 +65,9 @@ def _line(programs, build):
     way = [0.0, 0.0]
     for lowered in programs:
         for k, places in enumerate((lowered.inputs, lowered.outputs)):
-            sizes = [int(np.prod(place.layout.shape)) * np.dtype(place.layout.dtype).itemsize for place in places.values()]
+            sizes = [
+                int(np.prod(place.layout.shape)) * np.dtype(place.layout.dtype).itemsize
+                for place in places.values()
+            ]
             way[k] += (sum(size + _REQUEST for size in sizes) + _RUN[k]) / lowered.images
     return line_seconds(build.link, *way) or 0.0

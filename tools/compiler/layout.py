@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layout of a tensor in main memory: strides a digit of each axis, so that blocks of channels, borders and gaps need no code of their own."""
+"""Layout of a tensor in main memory: strides a digit of each axis, so that blocks of channels,
+borders and gaps need no code of their own."""
+
 from dataclasses import asdict, dataclass
 from math import prod
 
@@ -10,8 +12,10 @@ __all__ = ["Digit", "Layout", "dense_layout", "layout_of"]
 
 @dataclass(frozen=True)
 class Digit:
-    """Part of an index: axis ``axis`` counted in ``size`` steps of ``stride`` bytes. Digits of one axis stand from the most significant
-    to the least; their sizes' product is at least the axis' length."""
+    """Part of an index: axis ``axis`` counted in ``size`` steps of ``stride`` bytes. Digits of one
+    axis stand from the most significant to the least; their sizes' product is at least the axis'
+    length."""
+
     axis: int
     size: int
     stride: int
@@ -25,15 +29,18 @@ class Layout:
     ----------
     address : byte address of the element whose index is 0 in every axis, counted from ``phase``
     shape : tuple of int; the first axis may count the inputs of a run
-    dtype : numpy name of an element (int8, int16, int32, float32, uint16 for bfloat16, ...), little-endian
+    dtype : numpy name of an element (int8, int16, int32, float32, uint16 for bfloat16,
+        ...), little-endian
     digits : tuple of Digit, at least one for every axis that is longer than one
-    phase : tuple of int, an axis: what its index is counted from, so that a block of digits need not begin with the tensor; empty: 0
+    phase : tuple of int, an axis: what its index is counted from,
+        so that a block of digits need not begin with the tensor; empty: 0
 
     Raises
     ------
     ValueError
         Digits that do not cover an axis.
     """
+
     address: int
     shape: tuple
     dtype: str
@@ -46,7 +53,11 @@ class Layout:
         for axis, length in enumerate(self.shape):
             reach, start = prod(d.size for d in self.digits if d.axis == axis), self._start(axis)
             if reach < length + start:
-                raise ValueError(f"axis {axis} has {length} elements" + (f" from {start}" if start else "") + f", its digits reach {reach}")
+                raise ValueError(
+                    f"axis {axis} has {length} elements"
+                    + (f" from {start}" if start else "")
+                    + f", its digits reach {reach}"
+                )
 
     def _start(self, axis):
         return self.phase[axis] if self.phase else 0
@@ -55,7 +66,11 @@ class Layout:
         """Byte offset of every element from ``address``, int64 of the tensor's shape."""
         total = np.zeros(self.shape, np.int64)
         for axis, length in enumerate(self.shape):
-            index, offset, below = np.arange(length) + self._start(axis), np.zeros(length, np.int64), 1
+            index, offset, below = (
+                np.arange(length) + self._start(axis),
+                np.zeros(length, np.int64),
+                1,
+            )
             for digit in reversed([d for d in self.digits if d.axis == axis]):
                 offset += index // below % digit.size * digit.stride
                 below *= digit.size
@@ -79,7 +94,8 @@ class Layout:
         return self.address + int(self.offsets().max(initial=-self.item)) + self.item
 
     def write(self, memory, values, base=0):
-        """Put ``values`` into ``memory`` (uint8, its first byte at address ``base``); other bytes stay."""
+        """Put ``values`` into ``memory`` (uint8, its first byte at address ``base``); other bytes
+        stay."""
         data = np.ascontiguousarray(values, np.dtype(self.dtype).newbyteorder("<"))
         if data.shape != tuple(self.shape):
             raise ValueError(f"values of shape {data.shape}, the layout has {tuple(self.shape)}")
@@ -89,10 +105,16 @@ class Layout:
     def read(self, memory, base=0):
         """The tensor out of ``memory`` (uint8, its first byte at address ``base``)."""
         at = self.offsets()[..., None] + np.arange(self.item) + (self.address - base)
-        return np.ascontiguousarray(memory[at]).view(np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape).astype(self.dtype)
+        return (
+            np.ascontiguousarray(memory[at])
+            .view(np.dtype(self.dtype).newbyteorder("<"))
+            .reshape(self.shape)
+            .astype(self.dtype)
+        )
 
     def runs(self):
-        """Pieces that lie in one: (byte offsets of their begins, bytes of each), in the order of the elements."""
+        """Pieces that lie in one: (byte offsets of their begins, bytes of each), in the order of
+        the elements."""
         places = self.offsets().ravel()
         if not places.size:
             return np.zeros(0, np.int64), 0
@@ -101,7 +123,8 @@ class Layout:
         return places[::length], length * self.item
 
     def strips(self):
-        """Runs at equal distances: list of (byte offset, bytes of a run, distance, runs), in the order of the elements."""
+        """Runs at equal distances: list of (byte offset, bytes of a run, distance, runs), in the
+        order of the elements."""
         places, run = self.runs()
         found, at = [], 0
         while at < len(places):
@@ -115,13 +138,23 @@ class Layout:
 
     def as_dict(self):
         """As a plan's file has it."""
-        return {"address": self.address, "shape": list(self.shape), "dtype": self.dtype, "digits": [list(asdict(d).values()) for d in self.digits],
-                "phase": list(self.phase)}
+        return {
+            "address": self.address,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "digits": [list(asdict(d).values()) for d in self.digits],
+            "phase": list(self.phase),
+        }
 
     @classmethod
     def of_dict(cls, values):
-        return cls(int(values["address"]), tuple(values["shape"]), str(values["dtype"]), tuple(Digit(*map(int, d)) for d in values["digits"]),
-                   tuple(map(int, values.get("phase", ()))))
+        return cls(
+            int(values["address"]),
+            tuple(values["shape"]),
+            str(values["dtype"]),
+            tuple(Digit(*map(int, d)) for d in values["digits"]),
+            tuple(map(int, values.get("phase", ()))),
+        )
 
 
 def dense_layout(address, shape, dtype):
@@ -136,4 +169,5 @@ def dense_layout(address, shape, dtype):
 def layout_of(values):
     """The :class:`Layout`, or :class:`~.planes.BitPlanes`, of a plan's file."""
     from .planes import BitPlanes
+
     return (BitPlanes if values.get("planes") else Layout).of_dict(values)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network cut into segments: on the machine, or on the host. What neither may run is refused, every node at once."""
+"""A network cut into segments: on the machine, or on the host. What neither may run is refused,
+every node at once."""
+
 from dataclasses import dataclass, replace
 
 from ...gateware.cores import RoomError, open_room
@@ -24,6 +26,7 @@ class Refusal:
     reason : str
     others : names of the instruction sets that would run it
     """
+
     name: str
     kind: str
     origin: str
@@ -39,11 +42,14 @@ class Refusal:
 
 class PartitionError(InputError):
     """A network that a machine cannot run; ``refusals``: all nodes at fault."""
+
     #: A line for each of them.
     listing = True
 
     def __init__(self, isa, refusals):
-        super().__init__(f"{isa} cannot run this network:" + "".join(f"\n  {refusal}" for refusal in refusals))
+        super().__init__(
+            f"{isa} cannot run this network:" + "".join(f"\n  {refusal}" for refusal in refusals)
+        )
         self.refusals = refusals
 
 
@@ -54,30 +60,54 @@ class Segment:
     Attributes
     ----------
     on_host : bool, by numpy on the host, else on the machine
-    graph : Graph with these nodes; its ports are the tensors that come from other segments and that go to them, and the network's own
+    graph : Graph with these nodes;
+        its ports are the tensors that come from other segments and that go to them, and the
+        network's own
     """
+
     on_host: bool
     graph: Graph
 
 
 def separated(graph, backend):
-    """The graph with an activation behind its node, where the machine runs the node but for that."""
+    """The graph with an activation behind its node, where the machine runs the node but for
+    that."""
     result = Graph(graph.name, graph.inputs, graph.outputs, [], dict(graph.tensors))
     for node in graph.nodes:
         activation = getattr(node, "activation", None)
-        if activation is None or backend.verdict(graph, node).runs or not backend.verdict(graph, replace(node, activation=None)).runs:
+        if (
+            activation is None
+            or backend.verdict(graph, node).runs
+            or not backend.verdict(graph, replace(node, activation=None)).runs
+        ):
             result.nodes.append(node)
             continue
         before = f"{node.output}:linear"
         result.tensors[before] = Tensor(before, graph.shape(node.output))
-        result.nodes += [replace(node, output=before, activation=None),
-                         replace(activation, name=f"{node.name}:{activation.function}", inputs=[before], output=node.output, origin=node.origin)]
+        result.nodes += [
+            replace(node, output=before, activation=None),
+            replace(
+                activation,
+                name=f"{node.name}:{activation.function}",
+                inputs=[before],
+                output=node.output,
+                origin=node.origin,
+            ),
+        ]
     return result
 
 
 def verdicts(graph, backend):
     """List of (node, Verdict), one for every node of the graph."""
-    return [(node, Verdict(HOST, backend.barred[node.name]) if node.name in backend.barred else backend.verdict(graph, node)) for node in graph.nodes]
+    return [
+        (
+            node,
+            Verdict(HOST, backend.barred[node.name])
+            if node.name in backend.barred
+            else backend.verdict(graph, node),
+        )
+        for node in graph.nodes
+    ]
 
 
 def partition(graph, backend, *, host_steps=False, others=True):
@@ -87,7 +117,8 @@ def partition(graph, backend, *, host_steps=False, others=True):
     ----------
     graph : Graph, after the passes
     backend : Backend of the machine
-    host_steps : bool, the host may run any node; without it only what stands last (softmax, argmax) or moves an input's or output's elements
+    host_steps : bool, the host may run any node;
+        without it only what stands last (softmax, argmax) or moves an input's or output's elements
     others : bool, ask the other instruction sets about refused nodes
 
     Raises
@@ -99,30 +130,54 @@ def partition(graph, backend, *, host_steps=False, others=True):
     while True:
         _refuse(graph, backend, answers, host_steps, others)
         segments = _segments(graph, answers)
-        # Cut off from its neighbours a node may be one that the machine does not run: a transpose that only the product reading it does.
-        late = {node.name: verdict for segment in segments if not segment.on_host and len(segments) > 1
-                for node, verdict in verdicts(segment.graph, backend) if not verdict.runs}
+        # Cut off from its neighbours a node may be one that the machine does not run: a transpose
+        # that only the product reading it does.
+        late = {
+            node.name: verdict
+            for segment in segments
+            if not segment.on_host and len(segments) > 1
+            for node, verdict in verdicts(segment.graph, backend)
+            if not verdict.runs
+        }
         if not late:
             return segments
         answers |= late
 
 
 def _refuse(graph, backend, answers, host_steps, others):
-    """Raises for the nodes that neither the machine nor the host runs; ``answers``: name -> Verdict."""
+    """Raises for the nodes that neither the machine nor the host runs; ``answers``: name ->
+    Verdict."""
     at_edge = _edge(graph, {name for name, verdict in answers.items() if not verdict.runs})
-    refused = [node for node in graph.nodes
-               if not answers[node.name].runs and node.name not in at_edge and (answers[node.name].answer == NO or not host_steps)]
+    refused = [
+        node
+        for node in graph.nodes
+        if not answers[node.name].runs
+        and node.name not in at_edge
+        and (answers[node.name].answer == NO or not host_steps)
+    ]
     if refused:
         neighbours = _neighbours(backend.isa) if others else {}
-        raise PartitionError(backend.isa, [
-            Refusal(node.name, node.kind, node.origin, answers[node.name].answer, answers[node.name].reason,
-                    tuple(isa for isa, other in neighbours.items() if _would_run(other, graph, node)))
-            for node in refused])
+        raise PartitionError(
+            backend.isa,
+            [
+                Refusal(
+                    node.name,
+                    node.kind,
+                    node.origin,
+                    answers[node.name].answer,
+                    answers[node.name].reason,
+                    tuple(
+                        isa for isa, other in neighbours.items() if _would_run(other, graph, node)
+                    ),
+                )
+                for node in refused
+            ],
+        )
 
 
 def _would_run(backend, graph, node):
-    """Whether another machine runs a node. This only adds a hint to a refusal, which a defect in the
-    other machine's check must not replace: a check that fails counts as no."""
+    """Whether another machine runs a node. This only adds a hint to a refusal, which a defect in
+    the other machine's check must not replace: a check that fails counts as no."""
     try:
         return backend.verdict(graph, node).runs
     except Exception:
@@ -135,14 +190,20 @@ def _segments(graph, answers):
     groups = _grouped(graph, places)
     if len(groups) > 1:
         # A part that only moves elements is no work for a machine between two of the host's.
-        places |= {node.name: True for on_host, nodes in groups if not on_host and all(isinstance(node, _LAYOUT) for node in nodes) for node in nodes}
+        places |= {
+            node.name: True
+            for on_host, nodes in groups
+            if not on_host and all(isinstance(node, _LAYOUT) for node in nodes)
+            for node in nodes
+        }
         groups = _grouped(graph, places)
     return [Segment(on_host, graph.part(nodes)) for on_host, nodes in groups]
 
 
 def _edge(graph, off):
-    """Names of the nodes out of ``off`` (those that the machine does not run) that the host runs without being asked: a softmax or argmax of
-    which the machine needs nothing more, changes of layout of inputs and of outputs."""
+    """Names of the nodes out of ``off`` (those that the machine does not run) that the host runs
+    without being asked: a softmax or argmax of which the machine needs nothing more, changes of
+    layout of inputs and of outputs."""
     made = {node.output: node for node in graph.nodes}
     readers = {}
     for node in graph.nodes:
@@ -150,11 +211,23 @@ def _edge(graph, off):
             readers.setdefault(name, []).append(node)
     last, first = set(), set()
     for node in reversed(graph.nodes):
-        final = isinstance(node, (Softmax, *_LAYOUT)) or isinstance(node, Reduce) and node.function == "argmax"
-        if node.name in off and final and all(reader.name in last for reader in readers.get(node.output, ())):
+        final = (
+            isinstance(node, (Softmax, *_LAYOUT))
+            or isinstance(node, Reduce)
+            and node.function == "argmax"
+        )
+        if (
+            node.name in off
+            and final
+            and all(reader.name in last for reader in readers.get(node.output, ()))
+        ):
             last.add(node.name)
     for node in graph.nodes:
-        if node.name in off and isinstance(node, _LAYOUT) and all(name not in made or made[name].name in first for name in node.inputs):
+        if (
+            node.name in off
+            and isinstance(node, _LAYOUT)
+            and all(name not in made or made[name].name in first for name in node.inputs)
+        ):
             first.add(node.name)
     return last | first
 
@@ -175,7 +248,8 @@ def _neighbours(isa):
 
 
 def _grouped(graph, on_host):
-    """Nodes in turns of the machine and the host, as few turns as their order lets: (whether on the host, nodes)."""
+    """Nodes in turns of the machine and the host, as few turns as their order lets: (whether on the
+    host, nodes)."""
     made = {node.output for node in graph.nodes}
     waiting, done, groups = list(graph.nodes), set(), []
     # A network begins where its first node runs.
@@ -183,7 +257,9 @@ def _grouped(graph, on_host):
     while waiting:
         group, left = [], []
         for node in waiting:
-            if on_host[node.name] == turn and all(name in done or name not in made for name in node.inputs):
+            if on_host[node.name] == turn and all(
+                name in done or name not in made for name in node.inputs
+            ):
                 group.append(node)
                 done.add(node.output)
             else:

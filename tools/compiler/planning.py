@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a graph to a plan: passes, segments, quantiser, programs."""
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,10 +26,12 @@ MOST_CALIBRATION = 256
 class Options:
     """What a user may ask of a compilation.
 
-    ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring layers are balanced; ``percentile``: of ranges, ``None``:
-    by least square error; ``host_steps``: nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at most; ``None``: as many
-    as the slower of core and line has use for.
+    ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring
+    layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
+    nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at
+    most; ``None``: as many as the slower of core and line has use for.
     """
+
     bits: int | None = None
     equalise: bool = True
     percentile: float | None = None
@@ -38,15 +41,18 @@ class Options:
 
 @dataclass
 class Outline:
-    """What a plan will be made of, before anything is quantised: ``backend``, the simplified ``graph``, ``segments`` as pairs (on the machine, graph)."""
+    """What a plan will be made of, before anything is quantised: ``backend``, the simplified
+    ``graph``, ``segments`` as pairs (on the machine, graph)."""
+
     backend: object
     graph: object
     segments: list = field(default_factory=list)
 
 
 def outline(graph, build, options=None, barred=None, apart=()):
-    """The :class:`Outline` of a network for a build; ``barred``: nodes that the host has to run, name -> why; ``apart``: layers whose clip goes into one
-    of its own, where the machine has use for that.
+    """The :class:`Outline` of a network for a build; ``barred``: nodes that the host has to run,
+    name -> why; ``apart``: layers whose clip goes into one of its own, where the machine has use
+    for that.
 
     Raises
     ------
@@ -55,9 +61,12 @@ def outline(graph, build, options=None, barred=None, apart=()):
     """
     backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
     backend.barred, backend.apart = dict(barred or {}), frozenset(apart)
-    graph, host_steps = separated(simplify(graph), backend), (options or Options()).host_steps or backend.host_free
+    graph, host_steps = (
+        separated(simplify(graph), backend),
+        (options or Options()).host_steps or backend.host_free,
+    )
     if backend.host_free:
-        partition(graph, backend, host_steps=True)      # refuses what neither may do
+        partition(graph, backend, host_steps=True)  # refuses what neither may do
         graph = backend.prepare(graph)
     segments = []
     for segment in partition(graph, backend, host_steps=host_steps):
@@ -69,7 +78,8 @@ def outline(graph, build, options=None, barred=None, apart=()):
 
 
 def random_calibration(graph, count=32, seed=0):
-    """Inputs of no meaning, name -> array as the user has it: a bell curve, or the whole range of a quantised input."""
+    """Inputs of no meaning, name -> array as the user has it: a bell curve, or the whole range of a
+    quantised input."""
     rng, found = np.random.default_rng(seed), {}
     for port in graph.inputs:
         shape = (count, *port.shape)
@@ -88,7 +98,8 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     ----------
     graph : Graph, as imported
     build : TargetBuild
-    calibration : dict, name of every input -> array as the user has it, the first axis counts inputs; ``None``: random, with a note
+    calibration : dict, name of every input -> array as the user has it,
+        the first axis counts inputs; ``None``: random, with a note
     options : Options
     progress : callable(what, done, total), optional
 
@@ -100,49 +111,102 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     while True:
         made = outline(graph, build, options, barred, apart)
         try:
-            steps, parts = _steps(made, random_calibration(graph) if calibration is None else calibration, options, progress)
+            steps, parts = _steps(
+                made,
+                random_calibration(graph) if calibration is None else calibration,
+                options,
+                progress,
+            )
             late = {name for part in parts for name in part.apart} - apart
             if not late:
                 break
             apart |= late
         except ScaleConflict as error:
             # What only its neighbours' scale stands against, which no verdict knows of before.
-            if not options.host_steps or error.node in barred or error.node not in {node.name for node in made.graph.nodes}:
+            if (
+                not options.host_steps
+                or error.node in barred
+                or error.node not in {node.name for node in made.graph.nodes}
+            ):
                 raise
-            barred[error.node] = "its result would need another scale than the tensors that share one with it"
+            barred[error.node] = (
+                "its result would need another scale than the tensors that share one with it"
+            )
     notes = []
     if calibration is None and not made.backend.floating:
-        notes.append("quantised for RANDOM inputs, since no calibration was given: results may be useless; give --calibrate with some hundred real inputs")
+        notes.append(
+            "quantised for RANDOM inputs, since no calibration was given: results may be "
+            "useless; give --calibrate with some hundred real inputs"
+        )
     if progress is not None:
         progress("write programs")
-    programs = dict(zip(map(id, parts), programs_of(made.backend, parts, options.images, build), strict=True))
+    programs = dict(
+        zip(map(id, parts), programs_of(made.backend, parts, options.images, build), strict=True)
+    )
     taken = max((lowered.images for lowered in programs.values()), default=1)
     if options.images is not None and taken < options.images:
-        notes.append(f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than that this core does not take of this network")
+        notes.append(
+            f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than "
+            f"that this core does not take of this network"
+        )
     twins = _twins(made.backend, parts, programs)
-    steps = [step if isinstance(step, HostStep) else MachineStep(step, programs[id(step)], twins.get(id(step))) for step in steps]
-    return Plan(network=graph.name, isa=build.isa, preset=build.preset, board=build.board, target=build.target, params=build.params, memory_size=build.memory_size,
-                inputs=list(made.graph.inputs), outputs=list(made.graph.outputs), steps=steps, notes=notes,
-                choices=[*_apart(parts, apart), *(c for part in parts for c in part.choices)])
+    steps = [
+        step
+        if isinstance(step, HostStep)
+        else MachineStep(step, programs[id(step)], twins.get(id(step)))
+        for step in steps
+    ]
+    return Plan(
+        network=graph.name,
+        isa=build.isa,
+        preset=build.preset,
+        board=build.board,
+        target=build.target,
+        params=build.params,
+        memory_size=build.memory_size,
+        inputs=list(made.graph.inputs),
+        outputs=list(made.graph.outputs),
+        steps=steps,
+        notes=notes,
+        choices=[*_apart(parts, apart), *(c for part in parts for c in part.choices)],
+    )
 
 
 def _apart(parts, names):
     """What the report says of clips that are layers of their own, of those in ``names``."""
     made = {node.name for part in parts for node in part.graph.nodes}
-    return [{"name": name, "what": "clip", "value": "a layer of its own", "why": "the layer's partial sums go far above it and would saturate"}
-            for name in sorted(names) if f"{name}:sum" in made]
+    return [
+        {
+            "name": name,
+            "what": "clip",
+            "value": "a layer of its own",
+            "why": "the layer's partial sums go far above it and would saturate",
+        }
+        for name in sorted(names)
+        if f"{name}:sum" in made
+    ]
 
 
 def _steps(made, calibration, options, progress):
     """Steps of an outline, those of the machine quantised, and these alone."""
-    values = {port.tensor: to_graph(port, np.asarray(calibration[port.name])[:MOST_CALIBRATION]) for port in made.graph.inputs}
+    values = {
+        port.tensor: to_graph(port, np.asarray(calibration[port.name])[:MOST_CALIBRATION])
+        for port in made.graph.inputs
+    }
     steps, parts = [], []
     for number, (machine, part) in enumerate(made.segments):
         if progress is not None:
             progress(f"quantise {number + 1} of {len(made.segments)}" if machine else "calibrate")
         given = {port.tensor: values[port.tensor] for port in part.inputs}
         if machine:
-            quantised = quantise(part, made.backend, given, bits=options.bits, equalise=options.equalise, percentile=options.percentile)
+            quantised = quantise(
+                part,
+                made.backend,
+                given,
+                bits=options.bits,
+                equalise=options.equalise,
+                percentile=options.percentile,
+            )
             parts.append(quantised)
             steps.append(quantised)
         else:
@@ -153,7 +217,8 @@ def _steps(made, calibration, options, progress):
 
 
 def _twins(backend, parts, programs):
-    """Twins of all programs, behind them in memory, by the parts' ids; none where one has none or memory does not hold them."""
+    """Twins of all programs, behind them in memory, by the parts' ids; none where one has none or
+    memory does not hold them."""
     at, found = max((lowered.memory for lowered in programs.values()), default=0), {}
     for part in parts:
         try:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arrays as the user of a network has them, into those of the graph's tensors and back. The first axis counts inputs."""
+"""Arrays as the user of a network has them, into those of the graph's tensors and back. The first
+axis counts inputs."""
+
 import numpy as np
 
 from ..errors import InputError
@@ -8,7 +10,8 @@ __all__ = ["from_graph", "to_graph"]
 
 
 def to_graph(port, values):
-    """Real numbers for the graph's tensor, float64, out of the array that the user gives for the input ``port``.
+    """Real numbers for the graph's tensor, float64, out of the array that the user gives for the
+    input ``port``.
 
     Raises
     ------
@@ -19,10 +22,17 @@ def to_graph(port, values):
     if values.dtype.kind not in "iufb":
         raise InputError(f"input {port.name} holds {values.dtype}, expected numbers")
     if values.ndim != len(port.shape) + 1 or values.shape[1:] != tuple(port.shape):
-        raise InputError(f"input {port.name} has the shape {values.shape}, expected (inputs{''.join(f', {length}' for length in port.shape)})")
+        raise InputError(
+            f"input {port.name} has the shape {values.shape}, expected "
+            f"(inputs{''.join(f', {length}' for length in port.shape)})"
+        )
     if not np.isfinite(values).all():
         raise InputError(f"input {port.name} holds NaN or infinity, expected finite numbers")
-    real = values.astype(np.float64) if port.scale is None else (values.astype(np.float64) - port.zero_point) * port.scale
+    real = (
+        values.astype(np.float64)
+        if port.scale is None
+        else (values.astype(np.float64) - port.zero_point) * port.scale
+    )
     return real.transpose(0, *(axis + 1 for axis in port.order))
 
 
@@ -32,4 +42,6 @@ def from_graph(port, values):
     if port.scale is None:
         return values
     low = -(1 << port.bits - 1) if port.signed else 0
-    return np.clip(np.rint(values / port.scale) + port.zero_point, low, low + (1 << port.bits) - 1).astype(f"{'' if port.signed else 'u'}int{port.bits}")
+    return np.clip(
+        np.rint(values / port.scale) + port.zero_point, low, low + (1 << port.bits) - 1
+    ).astype(f"{'' if port.signed else 'u'}int{port.bits}")

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the quantiser gives: the graph, a scale for every tensor, whole-number weights for every layer.
+"""What the quantiser gives: the graph, a scale for every tensor, whole-number weights for every
+layer.
 
-A tensor of whole numbers q stands for q * scale. Scales are any positive real numbers; only what a machine does behind a sum of products
-is a shift, so a weight's step is ``scale_out * 2^-shift / scale_in``.
+A tensor of whole numbers q stands for q * scale. Scales are any positive real numbers; only what a
+machine does behind a sum of products is a shift, so a weight's step is ``scale_out * 2^-shift /
+scale_in``.
 """
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,6 +19,7 @@ __all__ = ["Arithmetic", "Integer", "Quantised", "Scale"]
 @dataclass(frozen=True)
 class Scale:
     """Numbers of a tensor: ``step`` a unit, ``bits`` wide, two's complement."""
+
     step: float
     bits: int
 
@@ -29,7 +33,9 @@ class Scale:
 
     def quantise(self, values):
         """Nearest whole numbers (ties to even), saturated; int64."""
-        return np.clip(np.rint(np.asarray(values, np.float64) / self.step), self.low, self.high).astype(np.int64)
+        return np.clip(
+            np.rint(np.asarray(values, np.float64) / self.step), self.low, self.high
+        ).astype(np.int64)
 
     def value(self, numbers):
         """The real numbers that ``numbers`` stand for, float64."""
@@ -40,29 +46,39 @@ class Scale:
 class Arithmetic:
     """What a machine can do with one node (``Backend.arithmetic``).
 
-    A layer's result is ``saturate(activation(round(sum(w * x) * 2^-shift + bias')))``, the bias added where ``bias_shift`` says.
+    A layer's result is ``saturate(activation(round(sum(w * x) * 2^-shift + bias')))``, the bias
+    added where ``bias_shift`` says.
 
     Attributes
     ----------
     bits : width of the tensors that it reads
-    reads : widths that they may have, where there are several; of a node that reads two they have one width
+    reads : widths that they may have, where there are several;
+        of a node that reads two they have one width
     out_bits : widths that its result may have, the one to prefer first
     weight_bits : width of the weights; ``None`` where the node has none
     bias_bits : width of the bias
-    bias_shifts : how many places the bias' unit may lie above that of the products (0: only the same unit), lowest and highest
+    bias_shifts : how many places the bias' unit may lie above that of the products (0:
+        only the same unit), lowest and highest
     shifts : lowest and highest shift
     shift_group : output channels that share a shift: a number, or ``None`` where all of them do
-    partial_bits : width at which partial sums saturate after every step of :meth:`Backend.partial_sums`, ``None``: they do not
-    partial_shifted : partial sums are rounded to the unit ``2^partial_shifted`` times below that of the result before they are added up
+    partial_bits : width at which partial sums saturate after every step of
+        :meth:`Backend.partial_sums`, ``None``: they do not
+    partial_shifted : partial sums are rounded to the unit ``2^partial_shifted`` times below that
+        of the result before they are added up
     equal_scales : the operands of an addition and its result must have one scale
     same_scale : the result has its source's scale (pooling, reshaping)
-    power_of_two : weights are constants of the machine; the quantiser chooses no shift (averages): the result has its source's scale
-    bias_in_result : the bias' unit is the partial sums' (``2^-partial_shifted`` of the result's), whatever the shift; ``bias_shifts`` says nothing
-    wraps : a result that its width does not hold wraps instead of saturating: ranges get room and are never cut
+    power_of_two : weights are constants of the machine;
+        the quantiser chooses no shift (averages): the result has its source's scale
+    bias_in_result : the bias' unit is the partial sums' (``2^-partial_shifted`` of the result's),
+        whatever the shift; ``bias_shifts`` says nothing
+    wraps : a result that its width does not hold wraps instead of saturating:
+        ranges get room and are never cut
     clips : the bounds of a clip are kept whatever the scale, not by the end of the numbers
     floors : every product is rounded toward minus infinity, by itself, before it is added up
-    source_step, result_step : steps that a table of the machine asks of what it reads and gives (sigmoid, tanh), ``None``: any
+    source_step, result_step : steps that a table of the machine asks of what it reads and gives
+        (sigmoid, tanh), ``None``: any
     """
+
     bits: int = 8
     reads: tuple = ()
     out_bits: tuple = (8,)
@@ -90,15 +106,18 @@ class Integer:
 
     Attributes
     ----------
-    weights : int64, of the shape of the node's weights; of an addition with ``weight_bits`` the operands' two multipliers, of an average its
+    weights : int64, of the shape of the node's weights;
+        of an addition with ``weight_bits`` the operands' two multipliers, of an average its
         multiplier [1], of a product of two tensors empty
     bias : int64 [out], in units of ``2^bias_shift`` products, or ``None``
     shift : int64 [out]: the result is the sum of products times ``2^-shift``
     bias_shift : int64 [out]
-    recurrent : int64, of an LSTM or GRU the weights of the recurrence; the gates' sums have the scale of the tensor ``NODE.sums``, shift and
-        bias [gates] lead to it (of a GRU the bias is [2, gates]), ``recurrent_shift`` [gates] does from the recurrence
+    recurrent : int64, of an LSTM or GRU the weights of the recurrence;
+        the gates' sums have the scale of the tensor ``NODE.sums``, shift and bias [gates] lead to
+        it (of a GRU the bias is [2, gates]), ``recurrent_shift`` [gates] does from the recurrence
     recurrent_shift : int64 [gates]
     """
+
     weights: np.ndarray
     bias: np.ndarray | None
     shift: np.ndarray
@@ -114,11 +133,14 @@ class Quantised:
     Attributes
     ----------
     graph : Graph, as the back end prepared it
-    scales : dict, tensor name -> Scale; of every tensor that flows on the machine; empty for floating point
+    scales : dict, tensor name -> Scale; of every tensor that flows on the machine;
+        empty for floating point
     layers : dict, node name -> Integer; of every node with weights
     choices : list of dict: what was chosen for each tensor and layer and why, for the report
-    apart : list of names of layers that would lose much less with their clip in a layer of its own (:attr:`Backend.apart`)
+    apart : list of names of layers that would lose much less with their clip in a layer of its own
+        (:attr:`Backend.apart`)
     """
+
     graph: Graph
     scales: dict = field(default_factory=dict)
     layers: dict = field(default_factory=dict)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is known of a tensor's values without running anything."""
+
 from .graph import Activation, AveragePool, Concat, MaxPool, Reshape, Slice, Softmax, Transpose
 
 __all__ = ["never_negative"]
@@ -25,7 +26,12 @@ def never_negative(maker, tensor):
             continue
         seen.add(name)
         node = maker(name)
-        if isinstance(node, Activation) and _positive(node) or isinstance(node, Softmax) and not node.log:
+        if (
+            isinstance(node, Activation)
+            and _positive(node)
+            or isinstance(node, Softmax)
+            and not node.log
+        ):
             continue
         if getattr(node, "activation", None) is not None and _positive(node.activation):
             continue

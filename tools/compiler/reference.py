@@ -1,18 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators on whole numbers in numpy, of which back ends build their ``reference``: exact, with a machine's rounding and saturation.
+"""Operators on whole numbers in numpy, of which back ends build their ``reference``: exact, with a
+machine's rounding and saturation.
 
-Arrays are int64 with a first axis that counts inputs; maps [inputs, rows, columns, channels]. Products run through floating-point matrix
-multiplication where every partial sum is a whole number that it holds exactly, which is many times faster and gives the same numbers.
+Arrays are int64 with a first axis that counts inputs; maps [inputs, rows, columns, channels].
+Products run through floating-point matrix multiplication where every partial sum is a whole number
+that it holds exactly, which is many times faster and gives the same numbers.
 """
+
 import numpy as np
 
-__all__ = ["ROUNDINGS", "activate", "add", "average_pool", "conv", "dense", "finish", "global_average", "max_pool", "padded", "product",
-           "saturate", "scale_down", "taps", "window_sum"]
+__all__ = [
+    "ROUNDINGS",
+    "activate",
+    "add",
+    "average_pool",
+    "conv",
+    "dense",
+    "finish",
+    "global_average",
+    "max_pool",
+    "padded",
+    "product",
+    "saturate",
+    "scale_down",
+    "taps",
+    "window_sum",
+]
 
-#: Names of the roundings that :func:`scale_down` knows: to the nearest with ties up, to even, away from zero; down; toward zero.
+#: Names of the roundings that :func:`scale_down` knows: to the nearest with ties up, to even, away
+#: from zero; down; toward zero.
 ROUNDINGS = ("half_up", "half_even", "half_away", "floor", "zero")
 
-#: Places beyond which a shift no longer changes the result of a number that int64 holds with some room.
+#: Places beyond which a shift no longer changes the result of a number that int64 holds with some
+#: room.
 _FAR = 62
 
 
@@ -27,7 +47,8 @@ def scale_down(values, shift, rounding="half_up"):
     Parameters
     ----------
     values : int64; below 2^61 in size where they are rounded
-    shift : int, or int array that broadcasts against ``values`` (a shift for each channel); negative: to the left
+    shift : int, or int array that broadcasts against ``values`` (a shift for each channel);
+        negative: to the left
     rounding : one of :data:`ROUNDINGS`
 
     Raises
@@ -82,7 +103,8 @@ def padded(values, padding, fill=0):
 
 
 def taps(values, window, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1), fill=0):
-    """What each position of a window meets: pairs of (row, column) of the window, row by row, and a view [inputs, rows, columns, channels].
+    """What each position of a window meets: pairs of (row, column) of the window, row by row, and a
+    view [inputs, rows, columns, channels].
 
     Raises
     ------
@@ -91,12 +113,25 @@ def taps(values, window, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1)
     """
     values = padded(values, padding, fill)
     (high, wide), (down, across), (sparse, apart) = window, stride, dilation
-    rows, columns = ((values.shape[1] - (high - 1) * sparse - 1) // down + 1, (values.shape[2] - (wide - 1) * apart - 1) // across + 1)
+    rows, columns = (
+        (values.shape[1] - (high - 1) * sparse - 1) // down + 1,
+        (values.shape[2] - (wide - 1) * apart - 1) // across + 1,
+    )
     if rows < 1 or columns < 1:
-        raise ValueError(f"a window of {high} x {wide} does not fit {values.shape[1]} x {values.shape[2]} positions")
+        raise ValueError(
+            f"a window of {high} x {wide} does not fit {values.shape[1]} x {values.shape[2]} "
+            f"positions"
+        )
     for r in range(high):
         for c in range(wide):
-            yield (r, c), values[:, r * sparse:r * sparse + (rows - 1) * down + 1:down, c * apart:c * apart + (columns - 1) * across + 1:across]
+            yield (
+                (r, c),
+                values[
+                    :,
+                    r * sparse : r * sparse + (rows - 1) * down + 1 : down,
+                    c * apart : c * apart + (columns - 1) * across + 1 : across,
+                ],
+            )
 
 
 def conv(values, weights, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1), groups=1):
@@ -116,7 +151,9 @@ def conv(values, weights, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1
     kind = _holds(_most(values) * int(np.abs(weights).reshape(out, -1).sum(axis=1).max(initial=0)))
     values, weights = values.astype(kind, copy=False), weights.astype(kind, copy=False)
     sums = None
-    for (r, c), seen in taps(values, (high, wide), stride=stride, padding=padding, dilation=dilation):
+    for (r, c), seen in taps(
+        values, (high, wide), stride=stride, padding=padding, dilation=dilation
+    ):
         part = _tap(seen, weights[:, r, c], groups, inner)
         if sums is None:
             sums = part
@@ -126,7 +163,8 @@ def conv(values, weights, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1
 
 
 def _tap(seen, weights, groups, inner):
-    """One tap: ``seen`` [inputs, rows, columns, channels] times ``weights`` [out, channels / groups]."""
+    """One tap: ``seen`` [inputs, rows, columns, channels] times ``weights`` [out, channels /
+    groups]."""
     if groups == 1:
         return seen @ weights.T
     each = len(weights) // groups
@@ -138,7 +176,8 @@ def _tap(seen, weights, groups, inner):
 
 
 def dense(values, weights, *, steps=False):
-    """Sums of products of a fully connected layer: a map is flattened (with ``steps`` every step by itself); int64 [inputs, ..., out]."""
+    """Sums of products of a fully connected layer: a map is flattened (with ``steps`` every step by
+    itself); int64 [inputs, ..., out]."""
     return product(values if steps else values.reshape(len(values), -1), weights)
 
 
@@ -147,7 +186,8 @@ def activate(values, activation, *, low=None, high=None, rounding="half_up"):
 
     Parameters
     ----------
-    activation : :class:`~quintet.tools.compiler.graph.Activation` of kind relu, leaky (its slope a power of two) or clip, or ``None``
+    activation : :class:`~quintet.tools.compiler.graph.Activation` of kind relu,
+        leaky (its slope a power of two) or clip, or ``None``
     low, high : limits of a clip in whole numbers; ``None``: none
     rounding : of the leaky's shift
 
@@ -166,12 +206,15 @@ def activate(values, activation, *, low=None, high=None, rounding="half_up"):
         raise ValueError(f"no activation of whole numbers: {activation.function}")
     mantissa, exponent = np.frexp(activation.alpha)
     if mantissa != 0.5 or exponent > 1:
-        raise ValueError(f"slope {activation.alpha} of a leaky relu is no power of two of at most 1")
+        raise ValueError(
+            f"slope {activation.alpha} of a leaky relu is no power of two of at most 1"
+        )
     return np.where(values >= 0, values, scale_down(values, 1 - int(exponent), rounding))
 
 
 def finish(sums, integer, bits, *, activation=None, rounding="half_up", low=None, high=None):
-    """A layer's sums of products as its result: the bias added, scaled down, activation, saturated. For machines whose sums are exact.
+    """A layer's sums of products as its result: the bias added, scaled down, activation, saturated.
+    For machines whose sums are exact.
 
     Parameters
     ----------
@@ -182,20 +225,34 @@ def finish(sums, integer, bits, *, activation=None, rounding="half_up", low=None
     """
     if integer.bias is not None:
         sums = sums + scale_down(integer.bias, -integer.bias_shift, rounding)
-    return saturate(activate(scale_down(sums, integer.shift, rounding), activation, low=low, high=high, rounding=rounding), bits)
+    return saturate(
+        activate(
+            scale_down(sums, integer.shift, rounding),
+            activation,
+            low=low,
+            high=high,
+            rounding=rounding,
+        ),
+        bits,
+    )
 
 
 def add(a, b, bits, *, multipliers=None, shift=0, activation=None, rounding="half_up"):
-    """Sum of two tensors, saturated to ``bits``; with ``multipliers`` (a pair) ``(m0 * a + m1 * b) * 2^-shift``."""
+    """Sum of two tensors, saturated to ``bits``; with ``multipliers`` (a pair) ``(m0 * a + m1 * b)
+    * 2^-shift``."""
     if multipliers is not None:
         a, b = a * int(multipliers[0]), b * int(multipliers[1])
-    return saturate(activate(scale_down(a + b, shift, rounding), activation, rounding=rounding), bits)
+    return saturate(
+        activate(scale_down(a + b, shift, rounding), activation, rounding=rounding), bits
+    )
 
 
 def max_pool(values, window, *, stride, padding=(0, 0, 0, 0), dilation=(1, 1)):
     """Largest value of each window; the padding counts as less than any number."""
     result, least = None, np.iinfo(np.int64).min
-    for _, seen in taps(values, window, stride=stride, padding=padding, dilation=dilation, fill=least):
+    for _, seen in taps(
+        values, window, stride=stride, padding=padding, dilation=dilation, fill=least
+    ):
         result = seen.copy() if result is None else np.maximum(result, seen, out=result)
     return result
 
@@ -219,12 +276,24 @@ def _divide(sums, counts, rounding):
     return down + (2 * rest >= counts)
 
 
-def average_pool(values, window, *, stride, padding=(0, 0, 0, 0), include_padding=True, multiplier=None, shift=0, rounding="half_up", bits=None):
+def average_pool(
+    values,
+    window,
+    *,
+    stride,
+    padding=(0, 0, 0, 0),
+    include_padding=True,
+    multiplier=None,
+    shift=0,
+    rounding="half_up",
+    bits=None,
+):
     """Mean of each window.
 
     Parameters
     ----------
-    multiplier, shift : the sum is multiplied and scaled down instead of divided, as machines without a division do
+    multiplier, shift : the sum is multiplied and scaled down instead of divided,
+        as machines without a division do
     include_padding : bool, whether zeros of the padding count
     rounding : one of :data:`ROUNDINGS`
     bits : width to saturate to, ``None``: none
@@ -242,11 +311,17 @@ def average_pool(values, window, *, stride, padding=(0, 0, 0, 0), include_paddin
     else:
         counts = window[0] * window[1]
         if not include_padding and any(padding):
-            counts = window_sum(np.ones((1, *values.shape[1:3], 1), np.int64), window, stride=stride, padding=padding)
+            counts = window_sum(
+                np.ones((1, *values.shape[1:3], 1), np.int64),
+                window,
+                stride=stride,
+                padding=padding,
+            )
         result = _divide(sums, counts, rounding)
     return result if bits is None else saturate(result, bits)
 
 
 def global_average(values, **how):
-    """Mean over all positions of a map, [inputs, 1, 1, channels]; ``how`` as :func:`average_pool`'s."""
+    """Mean over all positions of a map, [inputs, 1, 1, channels]; ``how`` as
+    :func:`average_pool`'s."""
     return average_pool(values, values.shape[1:3], stride=(1, 1), **how)

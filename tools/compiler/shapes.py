@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shape of a node's result from those of its operands, all without the axis of the inputs."""
+
 from functools import singledispatch
 from math import prod
 
@@ -31,7 +32,8 @@ __all__ = ["node_shape"]
 
 
 def node_shape(node, *shapes):
-    """Shape of the result of ``node`` on operands of ``shapes``. Raises ValueError where they do not fit."""
+    """Shape of the result of ``node`` on operands of ``shapes``. Raises ValueError where they do
+    not fit."""
     return tuple(int(length) for length in _shape(node, *shapes))
 
 
@@ -51,7 +53,9 @@ def _channels(node, shape):
     length = shape[-1] if shape else 1
     for name in ("scale", "shift"):
         if np.shape(getattr(node, name)) not in ((length,), ()):
-            raise ValueError(f"{name} of shape {np.shape(getattr(node, name))} for {length} channels")
+            raise ValueError(
+                f"{name} of shape {np.shape(getattr(node, name))} for {length} channels"
+            )
     return shape
 
 
@@ -70,10 +74,17 @@ def _map(shape):
 
 def _windows(lengths, window, stride, padding):
     (top, left, bottom, right) = padding
-    result = [(length + pad - reach) // step + 1
-              for length, pad, reach, step in zip(lengths, (top + bottom, left + right), window, stride, strict=True)]
+    result = [
+        (length + pad - reach) // step + 1
+        for length, pad, reach, step in zip(
+            lengths, (top + bottom, left + right), window, stride, strict=True
+        )
+    ]
     if min(result) < 1:
-        raise ValueError(f"a window of {window[0]} x {window[1]} on a map of {lengths[0]} x {lengths[1]} with padding {tuple(padding)}")
+        raise ValueError(
+            f"a window of {window[0]} x {window[1]} on a map of {lengths[0]} x {lengths[1]} "
+            f"with padding {tuple(padding)}"
+        )
     return result
 
 
@@ -82,7 +93,9 @@ def _(node: Conv, shape, residual=None):
     rows, columns, channels = _map(shape)
     out, _, _, inner = node.weights.shape
     if inner * node.groups != channels or out % node.groups:
-        raise ValueError(f"weights of shape {node.weights.shape} in {node.groups} groups on {channels} channels")
+        raise ValueError(
+            f"weights of shape {node.weights.shape} in {node.groups} groups on {channels} channels"
+        )
     if node.bias is not None and node.bias.shape != (out,):
         raise ValueError(f"bias of shape {node.bias.shape} for {out} channels")
     result = (*_windows((rows, columns), node.window, node.stride, node.padding), out)
@@ -125,7 +138,11 @@ def _(node: MatMul, first, second):
     columns = second if len(second) > 1 else (*second, 1)
     if rows[-1] != columns[-2]:
         raise ValueError(f"matrices of {tuple(first)} and {tuple(second)}")
-    return (*np.broadcast_shapes(rows[:-2], columns[:-2]), *rows[-2:-1][:len(first) - 1], *columns[-1:][:len(second) - 1])
+    return (
+        *np.broadcast_shapes(rows[:-2], columns[:-2]),
+        *rows[-2:-1][: len(first) - 1],
+        *columns[-1:][: len(second) - 1],
+    )
 
 
 @_shape.register
@@ -136,13 +153,19 @@ def _(node: Binary, first, second):
 @_shape.register
 def _(node: Reduce, shape):
     axes = {axis % len(shape) for axis in node.axes}
-    return tuple(1 if axis in axes else length for axis, length in enumerate(shape) if node.keep or axis not in axes)
+    return tuple(
+        1 if axis in axes else length
+        for axis, length in enumerate(shape)
+        if node.keep or axis not in axes
+    )
 
 
 @_shape.register
 def _(node: Reshape, shape):
     if prod(node.shape) != prod(shape):
-        raise ValueError(f"{tuple(shape)} has {prod(shape)} elements, {tuple(node.shape)} has {prod(node.shape)}")
+        raise ValueError(
+            f"{tuple(shape)} has {prod(shape)} elements, {tuple(node.shape)} has {prod(node.shape)}"
+        )
     return node.shape
 
 
@@ -156,20 +179,25 @@ def _(node: Transpose, shape):
 @_shape.register
 def _(node: Concat, *shapes):
     axis = node.axis % len(shapes[0])
-    rest = {(*shape[:axis], *shape[axis + 1:]) for shape in shapes}
+    rest = {(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}
     if len(rest) != 1:
         raise ValueError(f"tensors of {', '.join(map(str, shapes))} along axis {axis}")
-    return (*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1:])
+    return (*shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :])
 
 
 @_shape.register
 def _(node: Pad, shape):
-    return tuple(a + length + b for a, length, b in zip(node.before, shape, node.after, strict=True))
+    return tuple(
+        a + length + b for a, length, b in zip(node.before, shape, node.after, strict=True)
+    )
 
 
 @_shape.register
 def _(node: Slice, shape):
-    result = [len(range(length)[a:b:c]) for length, a, b, c in zip(shape, node.start, node.stop, node.step, strict=True)]
+    result = [
+        len(range(length)[a:b:c])
+        for length, a, b, c in zip(shape, node.start, node.stop, node.step, strict=True)
+    ]
     if 0 in result:
         raise ValueError(f"nothing is left of {tuple(shape)} from {node.start} to {node.stop}")
     return result
@@ -180,6 +208,13 @@ def _(node: Slice, shape):
 def _recurrent(node, shape):
     gates = 4 if isinstance(node, Lstm) else 3
     hidden = node.recurrent.shape[1]
-    if len(shape) != 2 or node.weights.shape != (gates * hidden, shape[1]) or node.recurrent.shape != (gates * hidden, hidden):
-        raise ValueError(f"weights of {node.weights.shape} and {node.recurrent.shape} on a sequence of {tuple(shape)}")
+    if (
+        len(shape) != 2
+        or node.weights.shape != (gates * hidden, shape[1])
+        or node.recurrent.shape != (gates * hidden, hidden)
+    ):
+        raise ValueError(
+            f"weights of {node.weights.shape} and {node.recurrent.shape} on a sequence of "
+            f"{tuple(shape)}"
+        )
     return (hidden,) if node.last else (shape[0], hidden)

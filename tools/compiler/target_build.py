@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The build that a network is compiled for, by a target's name or ``board/isa``: sizes and main memory, without opening a virtual board."""
+"""The build that a network is compiled for, by a target's name or ``board/isa``: sizes and main
+memory, without opening a virtual board."""
+
 from dataclasses import dataclass
 
 from ..errors import InputError
 
 __all__ = ["TargetBuild", "target_build"]
 
-#: Main memory that a golden model is taken to have where nothing says otherwise, in bytes: that of most boards with SDRAM.
+#: Main memory that a golden model is taken to have where nothing says otherwise, in bytes: that of
+#: most boards with SDRAM.
 _MODEL_MEMORY = 1 << 25
 
 
 @dataclass(frozen=True)
 class TargetBuild:
-    """``isa``, ``preset`` (or ``None``), ``params``, ``memory_size`` in bytes, ``board`` (or ``None``), ``clock_hz`` (or ``None``), ``target``:
-    the name to open it by, ``link``: as a target's info has it, ``None`` where there is none."""
+    """``isa``, ``preset`` (or ``None``), ``params``, ``memory_size`` in bytes, ``board`` (or
+    ``None``), ``clock_hz`` (or ``None``), ``target``: the name to open it by, ``link``: as a
+    target's info has it, ``None`` where there is none."""
+
     isa: str
     preset: str | None
     params: dict
@@ -25,7 +30,8 @@ class TargetBuild:
 
 
 def target_build(text, preset=None, params=None):
-    """The :class:`TargetBuild` of ``text``: ``board/isa``, ``sim:board/isa?...``, ``model:isa?...``, or a port, which is opened and asked.
+    """The :class:`TargetBuild` of ``text``: ``board/isa``, ``sim:board/isa?...``,
+    ``model:isa?...``, or a port, which is opened and asked.
 
     Raises
     ------
@@ -33,18 +39,31 @@ def target_build(text, preset=None, params=None):
     """
     from ...boards import board_names
     from ..targets.names import open_target, parse_target
+
     board, slash, _ = text.partition("/")
     if slash and board in board_names():
         text = f"sim:{text}"
     name = parse_target(text)
     if name.kind == "board":
         if preset or params:
-            raise InputError(f"--for {text}: a board has the sizes that it was built with; leave out --preset and -P")
+            raise InputError(
+                f"--for {text}: a board has the sizes that it was built with; leave out "
+                f"--preset and -P"
+            )
         with open_target(text) as target:
             info = target.info
         if info.isa is None:
             raise InputError(f"--for {text}: this board holds no core")
-        return TargetBuild(info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, text, info.link)
+        return TargetBuild(
+            info.isa,
+            info.preset,
+            info.params,
+            info.memory_size,
+            info.board,
+            info.clock_hz,
+            text,
+            info.link,
+        )
     if name.isa is None:
         raise InputError(f"--for {text}: expected an ISA behind model:, as in model:opu")
     if preset and name.preset:
@@ -55,6 +74,7 @@ def target_build(text, preset=None, params=None):
 def _described(name, preset, params):
     from ...boards import open_board
     from ...gateware.cores import open_room
+
     room, size, clock, link = open_room(name.isa), _MODEL_MEMORY, None, None
     space = room.params.SPACE
     if name.kind == "sim":
@@ -68,4 +88,6 @@ def _described(name, preset, params):
         resolved = space.resolve(preset, params)
     query = "&".join([f"preset={preset}", *(f"{key}={value}" for key, value in params.items())])
     place = f"sim:{name.board}/{name.isa}" if name.kind == "sim" else f"model:{name.isa}"
-    return TargetBuild(name.isa, preset, resolved, size, name.board, clock, f"{place}?{query}", link)
+    return TargetBuild(
+        name.isa, preset, resolved, size, name.board, clock, f"{place}?{query}", link
+    )

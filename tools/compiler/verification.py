@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every tensor of every layer on two targets, or on one and in plain numpy: the first element that differs, and the instruction that wrote it."""
+"""Every tensor of every layer on two targets, or on one and in plain numpy: the first element that
+differs, and the instruction that wrote it."""
+
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -9,16 +11,26 @@ from .plan import MachineStep
 from .session import Session
 from .values import to_numbers, to_values
 
-__all__ = ["LayerDifference", "PlanComparison", "instruction_at", "keeping", "random_inputs", "reference_tensors", "verify_plan"]
+__all__ = [
+    "LayerDifference",
+    "PlanComparison",
+    "instruction_at",
+    "keeping",
+    "random_inputs",
+    "reference_tensors",
+    "verify_plan",
+]
 
 
 @dataclass
 class LayerDifference:
     """The first difference of two runs of a plan.
 
-    ``layer``: the node that makes ``tensor``; ``element``: (input, then the tensor's axes); ``a``, ``b``: the numbers; ``count`` elements of this
-    tensor differ; ``address`` in main memory, and ``pc`` of the instruction that wrote it, where a model was one of the two.
+    ``layer``: the node that makes ``tensor``; ``element``: (input, then the tensor's axes); ``a``,
+    ``b``: the numbers; ``count`` elements of this tensor differ; ``address`` in main memory, and
+    ``pc`` of the instruction that wrote it, where a model was one of the two.
     """
+
     layer: str
     tensor: str
     element: tuple
@@ -30,18 +42,24 @@ class LayerDifference:
     text: str | None = None
 
     def __str__(self):
-        found = (f"layer {self.layer}: {self.tensor}[{', '.join(map(str, self.element))}] differs: {self.a} and {self.b} ({self.count} elements of this "
-                 "tensor differ)")
+        found = (
+            f"layer {self.layer}: {self.tensor}[{', '.join(map(str, self.element))}] differs: "
+            f"{self.a} and {self.b} ({self.count} elements of this "
+            "tensor differ)"
+        )
         if self.address is not None:
             found += f", at {self.address:#x}"
         if self.pc is not None:
-            found += f"; written by the instruction at pc {self.pc:#x}" + (f": {self.text}" if self.text else "")
+            found += f"; written by the instruction at pc {self.pc:#x}" + (
+                f": {self.text}" if self.text else ""
+            )
         return found
 
 
 @dataclass
 class PlanComparison:
     """``tensors`` compared, ``elements`` in all, ``difference`` (``None``: equal)."""
+
     a: str
     b: str
     inputs: int
@@ -60,23 +78,42 @@ class PlanComparison:
 def keeping(plan):
     """The same plan with programs that keep every tensor."""
     backend = plan.backend()
-    steps = [MachineStep(step.part, backend.lower(step.part, keep=True)) if isinstance(step, MachineStep) else step for step in plan.steps]
+    steps = [
+        MachineStep(step.part, backend.lower(step.part, keep=True))
+        if isinstance(step, MachineStep)
+        else step
+        for step in plan.steps
+    ]
     return replace(plan, steps=steps)
 
 
 def reference_tensors(plan, inputs, progress=None):
-    """Numbers of every tensor on the machine, name -> array, as :meth:`Backend.reference` gives them, and real numbers of those at its borders."""
+    """Numbers of every tensor on the machine, name -> array, as :meth:`Backend.reference` gives
+    them, and real numbers of those at its borders."""
     backend, values, numbers = plan.backend(), dict(inputs), {}
     for step in plan.steps:
         if not isinstance(step, MachineStep):
-            values.update(run_graph(step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}))
+            values.update(
+                run_graph(
+                    step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}
+                )
+            )
             continue
         if progress is not None:
             progress("reference")
-        given = {name: to_numbers(step.part, name, values[name]) for name in (port.tensor for port in step.part.graph.inputs)}
+        given = {
+            name: to_numbers(step.part, name, values[name])
+            for name in (port.tensor for port in step.part.graph.inputs)
+        }
         found = backend.reference(step.part, given, keep=True)
         # A tensor between two programs has a scale in each; what its maker gives counts.
-        numbers.update({node.output: found[node.output] for node in step.part.graph.nodes if node.output in found})
+        numbers.update(
+            {
+                node.output: found[node.output]
+                for node in step.part.graph.nodes
+                if node.output in found
+            }
+        )
         for port in step.part.graph.outputs:
             values[port.tensor] = to_values(step.part, port.tensor, found[port.tensor])
     return numbers, values
@@ -87,8 +124,16 @@ def random_inputs(plan, count=2, seed=0):
     rng, found = np.random.default_rng(seed), {}
     for port in plan.inputs:
         shape = tuple(port.shape[axis] for axis in port.order)
-        scales = [step.part.scales[port.tensor] for step in plan.machine_steps if port.tensor in step.part.scales]
-        found[port.tensor] = scales[0].value(rng.integers(scales[0].low, scales[0].high + 1, (count, *shape))) if scales else rng.normal(0, 1, (count, *shape))
+        scales = [
+            step.part.scales[port.tensor]
+            for step in plan.machine_steps
+            if port.tensor in step.part.scales
+        ]
+        found[port.tensor] = (
+            scales[0].value(rng.integers(scales[0].low, scales[0].high + 1, (count, *shape)))
+            if scales
+            else rng.normal(0, 1, (count, *shape))
+        )
     return found
 
 
@@ -104,23 +149,40 @@ def verify_plan(plan, inputs, name_a, open_a, name_b, open_b, progress=None):
 
     Parameters
     ----------
-    inputs : dict, tensor name -> float64 with the first axis of inputs (:func:`~.session.check_inputs`)
+    inputs : dict, tensor name -> float64 with the first axis of inputs
+        (:func:`~.session.check_inputs`)
     name_a, name_b : names for messages
-    open_a, open_b : callables that open a target; ``open_b`` may be ``None`` for the reference in numpy
+    open_a, open_b : callables that open a target;
+        ``open_b`` may be ``None`` for the reference in numpy
     """
     kept = keeping(plan)
     a = _session_tensors(kept, open_a, inputs, progress)
-    b = reference_tensors(plan, inputs, progress)[0] if open_b is None else _session_tensors(kept, open_b, inputs, progress)
+    b = (
+        reference_tensors(plan, inputs, progress)[0]
+        if open_b is None
+        else _session_tensors(kept, open_b, inputs, progress)
+    )
     # The program that the plan itself holds gives its outputs by another way through memory.
     short = _session_tensors(plan, open_a, inputs, progress)
     names = [node.output for step in kept.machine_steps for node in step.part.graph.nodes]
     compared = [name for name in dict.fromkeys(names) if name in a and name in b]
-    pairs = [(name, a[name], b[name]) for name in compared] + [(name, short[name], b[name]) for name in short if name in b]
+    pairs = [(name, a[name], b[name]) for name in compared] + [
+        (name, short[name], b[name]) for name in short if name in b
+    ]
     count = len(next(iter(inputs.values())))
-    difference = next((found for name, left, right in pairs if (found := _difference(kept, name, left, right)) is not None), None)
+    difference = next(
+        (
+            found
+            for name, left, right in pairs
+            if (found := _difference(kept, name, left, right)) is not None
+        ),
+        None,
+    )
     if difference is not None:
         _name_writer(kept, difference, inputs, {name_a: open_a, name_b: open_b})
-    return PlanComparison(name_a, name_b, count, compared, sum(a[name].size for name in compared), difference)
+    return PlanComparison(
+        name_a, name_b, count, compared, sum(a[name].size for name in compared), difference
+    )
 
 
 def _difference(plan, tensor, a, b):
@@ -128,25 +190,50 @@ def _difference(plan, tensor, a, b):
     same = (a == b) | ((a != a) & (b != b)) if a.shape == b.shape else None
     if same is not None and same.all():
         return None
-    maker = next((node.name for step in plan.machine_steps for node in step.part.graph.nodes if node.output == tensor), tensor)
+    maker = next(
+        (
+            node.name
+            for step in plan.machine_steps
+            for node in step.part.graph.nodes
+            if node.output == tensor
+        ),
+        tensor,
+    )
     if same is None:
-        return LayerDifference(maker, tensor, (), f"shape {list(a.shape)}", f"shape {list(b.shape)}", 0)
+        return LayerDifference(
+            maker, tensor, (), f"shape {list(a.shape)}", f"shape {list(b.shape)}", 0
+        )
     place = tuple(int(n) for n in np.argwhere(~same)[0])
-    return LayerDifference(maker, tensor, place, a[place].item(), b[place].item(), int((~same).sum()))
+    return LayerDifference(
+        maker, tensor, place, a[place].item(), b[place].item(), int((~same).sum())
+    )
 
 
 def _name_writer(plan, difference, inputs, openers):
-    """Find the address of the element, and by a model's trace the instruction that wrote it last."""
-    step = next((step for step in plan.machine_steps if difference.tensor in {p.tensor for p in step.lowered.tensors.values()}), None)
+    """Find the address of the element, and by a model's trace the instruction that wrote it
+    last."""
+    step = next(
+        (
+            step
+            for step in plan.machine_steps
+            if difference.tensor in {p.tensor for p in step.lowered.tensors.values()}
+        ),
+        None,
+    )
     if step is None or not difference.element:
         return
     lowered = step.lowered
-    layout = next(placed.layout for placed in lowered.tensors.values() if placed.tensor == difference.tensor)
+    layout = next(
+        placed.layout for placed in lowered.tensors.values() if placed.tensor == difference.tensor
+    )
     image, *place = difference.element
     difference.address = layout.address + int(layout.offsets()[(image % lowered.images, *place)])
-    if step is not plan.machine_steps[0] or any(placed.tensor not in inputs for placed in lowered.inputs.values()):
+    if step is not plan.machine_steps[0] or any(
+        placed.tensor not in inputs for placed in lowered.inputs.values()
+    ):
         return
     from ..targets import open_target
+
     writer, first = [], image // lowered.images * lowered.images
     with Session(plan, open_target(f"model:{plan.isa}")) as session:
         model = session.target
@@ -155,8 +242,15 @@ def _name_writer(plan, difference, inputs, openers):
             if address <= difference.address < address + size:
                 writer[:] = [pc]
 
-        session.put(lowered, {name: to_numbers(step.part, placed.tensor, inputs[placed.tensor][first:first + lowered.images])
-                              for name, placed in lowered.inputs.items()})
+        session.put(
+            lowered,
+            {
+                name: to_numbers(
+                    step.part, placed.tensor, inputs[placed.tensor][first : first + lowered.images]
+                )
+                for name, placed in lowered.inputs.items()
+            },
+        )
         model.run(lowered.registers, None, note)
     if writer:
         difference.pc = writer[0]
@@ -164,18 +258,33 @@ def _name_writer(plan, difference, inputs, openers):
 
 
 def instruction_at(plan, pc):
-    """The assembly text of the instruction at byte address ``pc`` of a plan's programs, ``None`` where it is none or no word by itself."""
-    programs = (program for step in plan.machine_steps for program in (step.lowered, step.twin) if program is not None)
-    return next((text for program in programs if (text := _instruction(plan, program, pc)) is not None), None)
+    """The assembly text of the instruction at byte address ``pc`` of a plan's programs, ``None``
+    where it is none or no word by itself."""
+    programs = (
+        program
+        for step in plan.machine_steps
+        for program in (step.lowered, step.twin)
+        if program is not None
+    )
+    return next(
+        (text for program in programs if (text := _instruction(plan, program, pc)) is not None),
+        None,
+    )
 
 
 def _instruction(plan, lowered, pc):
-    """The assembly text of the instruction at ``pc``, where a program is a row of words of one size."""
+    """The assembly text of the instruction at ``pc``, where a program is a row of words of one
+    size."""
     from ...gateware.cores import open_room
     from ...gateware.isa.asm import disassemble
+
     software = open_room(plan.isa).software.SOFTWARE
-    size, = {storage.size for storage in software.isa.storage} if len(software.isa.storage) == 1 else (0,)
+    (size,) = (
+        {storage.size for storage in software.isa.storage}
+        if len(software.isa.storage) == 1
+        else (0,)
+    )
     at = pc - lowered.program_at
     if software.listing is not None or not size or not 0 <= at <= len(lowered.program) - size:
         return None
-    return disassemble(software, lowered.program[at:at + size], plan.params).strip()
+    return disassemble(software, lowered.program[at : at + size], plan.params).strip()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The memory map of a SoC for other tools: LiteX's csv and json, SVD, a C header, Python constants. All from one list of registers."""
+"""The memory map of a SoC for other tools: LiteX's csv and json, SVD, a C header, Python constants.
+All from one list of registers."""
+
 import json
 from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
@@ -17,6 +19,7 @@ _SVD_ACCESS = {"ro": "read-only", "wo": "write-only", "rw": "read-write"}
 @dataclass(frozen=True)
 class MapRegister:
     """A 32-bit register: name, byte address, ``"ro"``, ``"wo"`` or ``"rw"``, meaning."""
+
     name: str
     address: int
     access: str
@@ -25,7 +28,9 @@ class MapRegister:
 
 @dataclass(frozen=True)
 class MemoryMap:
-    """Blocks of registers (name -> (base, size, registers)), memories (name -> (base, size)), constants (name -> value)."""
+    """Blocks of registers (name -> (base, size, registers)), memories (name -> (base, size)),
+    constants (name -> value)."""
+
     name: str
     blocks: dict
     memories: dict
@@ -36,58 +41,119 @@ class MemoryMap:
         """All registers, in order of address."""
         return [register for _, _, registers in self.blocks.values() for register in registers]
 
-    # LiteX: a register of more than one word would be big-endian there, so each word of ours is one of its own.
+    # LiteX: a register of more than one word would be big-endian there, so each word of ours is one
+    # of its own.
 
     def json(self):
         """LiteX's ``csr.json``."""
-        return json.dumps({
-            "csr_bases": {name: base for name, (base, _, _) in self.blocks.items()},
-            "csr_registers": {r.name: {"addr": r.address, "size": 1, "type": r.access} for r in self.registers},
-            "constants": {name.lower(): value.lower() if isinstance(value, str) else value for name, value in self.constants.items()},
-            "memories": {name: {"base": base, "size": size, "type": "cached"} for name, (base, size) in self.memories.items()},
-        }, indent=4) + "\n"
+        return (
+            json.dumps(
+                {
+                    "csr_bases": {name: base for name, (base, _, _) in self.blocks.items()},
+                    "csr_registers": {
+                        r.name: {"addr": r.address, "size": 1, "type": r.access}
+                        for r in self.registers
+                    },
+                    "constants": {
+                        name.lower(): value.lower() if isinstance(value, str) else value
+                        for name, value in self.constants.items()
+                    },
+                    "memories": {
+                        name: {"base": base, "size": size, "type": "cached"}
+                        for name, (base, size) in self.memories.items()
+                    },
+                },
+                indent=4,
+            )
+            + "\n"
+        )
 
     def csv(self):
         """LiteX's ``csr.csv``."""
         lines = [f"# Memory map of {self.name}, made by quintet."]
         lines += [f"csr_base,{name},0x{base:08x},," for name, (base, _, _) in self.blocks.items()]
         lines += [f"csr_register,{r.name},0x{r.address:08x},1,{r.access}" for r in self.registers]
-        lines += [f"constant,{name.lower()},{str(value).lower()},," for name, value in self.constants.items()]
-        lines += [f"memory_region,{name},0x{base:08x},{size},cached" for name, (base, size) in self.memories.items()]
+        lines += [
+            f"constant,{name.lower()},{str(value).lower()},,"
+            for name, value in self.constants.items()
+        ]
+        lines += [
+            f"memory_region,{name},0x{base:08x},{size},cached"
+            for name, (base, size) in self.memories.items()
+        ]
         return "\n".join(lines) + "\n"
 
     def svd(self):
         """CMSIS-SVD, version 1.3."""
-        lines = ['<?xml version="1.0" encoding="utf-8"?>',
-                 '<device schemaVersion="1.3" xmlns:xs="http://www.w3.org/2001/XMLSchema-instance" '
-                 'xs:noNamespaceSchemaLocation="CMSIS-SVD.xsd">',
-                 f"  <name>{escape(self.name)}</name>", "  <version>1.0</version>",
-                 f"  <description>{escape(self.name)}, made by quintet</description>", "  <addressUnitBits>8</addressUnitBits>",
-                 "  <width>32</width>", "  <size>32</size>", "  <peripherals>"]
+        lines = [
+            '<?xml version="1.0" encoding="utf-8"?>',
+            '<device schemaVersion="1.3" xmlns:xs="http://www.w3.org/2001/XMLSchema-instance" '
+            'xs:noNamespaceSchemaLocation="CMSIS-SVD.xsd">',
+            f"  <name>{escape(self.name)}</name>",
+            "  <version>1.0</version>",
+            f"  <description>{escape(self.name)}, made by quintet</description>",
+            "  <addressUnitBits>8</addressUnitBits>",
+            "  <width>32</width>",
+            "  <size>32</size>",
+            "  <peripherals>",
+        ]
         for name, (base, size, registers) in self.blocks.items():
-            lines += ["    <peripheral>", f"      <name>{name.upper()}</name>", f"      <baseAddress>0x{base:08X}</baseAddress>",
-                      f"      <addressBlock><offset>0</offset><size>0x{size:X}</size><usage>registers</usage></addressBlock>",
-                      "      <registers>"]
+            lines += [
+                "    <peripheral>",
+                f"      <name>{name.upper()}</name>",
+                f"      <baseAddress>0x{base:08X}</baseAddress>",
+                f"      "
+                f"<addressBlock><offset>0</offset><size>0x{size:X}</size><usage>registers</usage></addressBlock>",
+                "      <registers>",
+            ]
             for r in registers:
-                lines += ["        <register>", f"          <name>{r.name.upper()}</name>",
-                          f"          <description>{escape(r.doc)}</description>",
-                          f"          <addressOffset>0x{r.address - base:X}</addressOffset>",
-                          f"          <access>{_SVD_ACCESS[r.access]}</access>", "        </register>"]
+                lines += [
+                    "        <register>",
+                    f"          <name>{r.name.upper()}</name>",
+                    f"          <description>{escape(r.doc)}</description>",
+                    f"          <addressOffset>0x{r.address - base:X}</addressOffset>",
+                    f"          <access>{_SVD_ACCESS[r.access]}</access>",
+                    "        </register>",
+                ]
             lines += ["      </registers>", "    </peripheral>"]
         lines += ["  </peripherals>", "  <vendorExtensions>", "    <memoryRegions>"]
-        lines += [f"      <memoryRegion name={quoteattr(name.upper())} base=\"0x{base:08X}\" size=\"0x{size:08X}\"/>"
-                  for name, (base, size) in self.memories.items()]
-        return "\n".join([*lines, "    </memoryRegions>", "  </vendorExtensions>", "</device>"]) + "\n"
+        lines += [
+            (
+                f'      <memoryRegion name={quoteattr(name.upper())} base="0x{base:08X}" '
+                f'size="0x{size:08X}"/>'
+            )
+            for name, (base, size) in self.memories.items()
+        ]
+        return (
+            "\n".join([*lines, "    </memoryRegions>", "  </vendorExtensions>", "</device>"]) + "\n"
+        )
 
     def c_header(self):
         """A C header of addresses."""
-        lines = [f"/* Memory map of {self.name}, made by quintet. */", "#ifndef QUINTET_CSR_H", "#define QUINTET_CSR_H", ""]
+        lines = [
+            f"/* Memory map of {self.name}, made by quintet. */",
+            "#ifndef QUINTET_CSR_H",
+            "#define QUINTET_CSR_H",
+            "",
+        ]
         for name, (base, size, registers) in self.blocks.items():
-            lines += [f"#define {name.upper()}_BASE 0x{base:08X}u", f"#define {name.upper()}_SIZE 0x{size:X}u"]
-            lines += [f"#define {r.name.upper()}_ADDR 0x{r.address:08X}u  /* {r.access}: {r.doc.replace('*/', '* /')} */" for r in registers]
+            lines += [
+                f"#define {name.upper()}_BASE 0x{base:08X}u",
+                f"#define {name.upper()}_SIZE 0x{size:X}u",
+            ]
+            lines += [
+                (
+                    f"#define {r.name.upper()}_ADDR 0x{r.address:08X}u  /* {r.access}: "
+                    f"{r.doc.replace('*/', '* /')} */"
+                )
+                for r in registers
+            ]
             lines.append("")
         for name, (base, size) in self.memories.items():
-            lines += [f"#define {name.upper()}_BASE 0x{base:08X}u", f"#define {name.upper()}_SIZE 0x{size:X}u"]
+            lines += [
+                f"#define {name.upper()}_BASE 0x{base:08X}u",
+                f"#define {name.upper()}_SIZE 0x{size:X}u",
+            ]
         for name, value in self.constants.items():
             text = f'"{value}"' if isinstance(value, str) else f"{value}u"
             lines.append(f"#define {name.upper()} {text}")
@@ -98,18 +164,30 @@ class MemoryMap:
         lines = [f'"""Memory map of {self.name}, made by quintet."""']
         for name, (base, size, registers) in self.blocks.items():
             lines += [f"{name.upper()}_BASE, {name.upper()}_SIZE = 0x{base:08X}, 0x{size:X}"]
-            lines += [f"{r.name.upper()} = 0x{r.address:08X}  # {r.access}: {r.doc}" for r in registers]
-        lines += [f"{name.upper()}_BASE, {name.upper()}_SIZE = 0x{base:08X}, 0x{size:X}" for name, (base, size) in self.memories.items()]
+            lines += [
+                f"{r.name.upper()} = 0x{r.address:08X}  # {r.access}: {r.doc}" for r in registers
+            ]
+        lines += [
+            f"{name.upper()}_BASE, {name.upper()}_SIZE = 0x{base:08X}, 0x{size:X}"
+            for name, (base, size) in self.memories.items()
+        ]
         lines += [f"{name.upper()} = {value!r}" for name, value in self.constants.items()]
         return "\n".join(lines) + "\n"
 
 
 #: Suffix of a file -> the method that makes its text.
-FORMATS = {".csv": MemoryMap.csv, ".json": MemoryMap.json, ".svd": MemoryMap.svd, ".h": MemoryMap.c_header, ".py": MemoryMap.python}
+FORMATS = {
+    ".csv": MemoryMap.csv,
+    ".json": MemoryMap.json,
+    ".svd": MemoryMap.svd,
+    ".h": MemoryMap.c_header,
+    ".py": MemoryMap.python,
+}
 
 
 def _words(prefix, base, name, offset, access, doc, width=32, count=1):
-    """The words of a register: entries of an array, and of 64 bits the high word behind the low one."""
+    """The words of a register: entries of an array, and of 64 bits the high word behind the low
+    one."""
     for k in range(count):
         entry = f"{prefix}_{name}" + (f"{k}" if count > 1 else "")
         at = base + offset + k * width // 8
@@ -123,18 +201,50 @@ def memory_map(soc):
     blocks = {}
     if soc.room is not None:
         isa = soc.room.isa.ISA
-        registers = [w for r in (*COMMON_REGISTERS, *isa.registers)
-                     for w in _words("core", CONTROL_BASE, r.name, r.offset, _ACCESS[r.access], r.doc, r.width, r.count)]
-        registers += [w for c in (*COMMON_COUNTERS, *isa.counters)
-                      for w in _words("core", CONTROL_BASE, f"cnt_{c.name}", c.offset, "ro", c.doc, 64)]
-        blocks["core"] = CONTROL_BASE, CONTROL_SIZE, tuple(sorted(registers, key=lambda r: r.address))
-    blocks["soc"] = SOC_BASE, 0x100, tuple(MapRegister(name, SOC_BASE + offset, _ACCESS[access], doc)
-                                           for name, (offset, access, doc) in SOC_REGISTERS.items())
-    constants = {"CONFIG_CLOCK_FREQUENCY": soc.clock_hz, "CONFIG_CSR_DATA_WIDTH": 32, "CONFIG_CSR_ALIGNMENT": 32,
-                 "CONFIG_BUS_DATA_WIDTH": 32, "CONFIG_BUS_ADDRESS_WIDTH": 32,
-                 "QUINTET_BOARD": soc.board_name}
+        registers = [
+            w
+            for r in (*COMMON_REGISTERS, *isa.registers)
+            for w in _words(
+                "core", CONTROL_BASE, r.name, r.offset, _ACCESS[r.access], r.doc, r.width, r.count
+            )
+        ]
+        registers += [
+            w
+            for c in (*COMMON_COUNTERS, *isa.counters)
+            for w in _words("core", CONTROL_BASE, f"cnt_{c.name}", c.offset, "ro", c.doc, 64)
+        ]
+        blocks["core"] = (
+            CONTROL_BASE,
+            CONTROL_SIZE,
+            tuple(sorted(registers, key=lambda r: r.address)),
+        )
+    blocks["soc"] = (
+        SOC_BASE,
+        0x100,
+        tuple(
+            MapRegister(name, SOC_BASE + offset, _ACCESS[access], doc)
+            for name, (offset, access, doc) in SOC_REGISTERS.items()
+        ),
+    )
+    constants = {
+        "CONFIG_CLOCK_FREQUENCY": soc.clock_hz,
+        "CONFIG_CSR_DATA_WIDTH": 32,
+        "CONFIG_CSR_ALIGNMENT": 32,
+        "CONFIG_BUS_DATA_WIDTH": 32,
+        "CONFIG_BUS_ADDRESS_WIDTH": 32,
+        "QUINTET_BOARD": soc.board_name,
+    }
     if soc.room is not None:
         constants |= {"QUINTET_CORE": soc.room.name, "QUINTET_PRESET": soc.preset}
     info = max(1 << 10, 1 << (len(soc.info) - 1).bit_length())
-    name = f"{soc.board_name}, {soc.room.name} {soc.preset}" if soc.room is not None else soc.board_name
-    return MemoryMap(name, blocks, {"main_ram": (MEMORY_BASE, soc.backing.size), "info_rom": (INFO_BASE, info)}, constants)
+    name = (
+        f"{soc.board_name}, {soc.room.name} {soc.preset}"
+        if soc.room is not None
+        else soc.board_name
+    )
+    return MemoryMap(
+        name,
+        blocks,
+        {"main_ram": (MEMORY_BASE, soc.backing.size), "info_rom": (INFO_BASE, info)},
+        constants,
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Verilog of a SoC or of a core alone: what `quintet verilog` does."""
+
 import textwrap
 
 from ...gateware.isa.parameters import elaborating
@@ -14,35 +15,52 @@ def _convert(component, name, about=(), domain=None):
     from amaranth.back.verilog import YosysError
 
     from ...gateware.verilog import convert
+
     try:
         with elaborating(name):
             text = convert(component, name=name, yosys=find_tool("yosys"))
     except YosysError as error:
-        raise BuildError(f"yosys wrote no Verilog: {str(error).strip() or 'it did not say why'}") from None
+        raise BuildError(
+            f"yosys wrote no Verilog: {str(error).strip() or 'it did not say why'}"
+        ) from None
     return f"{port_comment(component, name, about, domain)}\n{text}"
 
 
 def verilog(board, isa=None, preset=None, params=None, freq=None):
-    """Verilog of a board's SoC, without pads: byte streams of the link, pins of the memory, state of the core.
+    """Verilog of a board's SoC, without pads: byte streams of the link, pins of the memory, state
+    of the core.
 
-    Arguments as of :func:`~quintet.tools.build.bitstream.build`. The text is the same for the same sources and arguments.
+    Arguments as of :func:`~quintet.tools.build.bitstream.build`. The text is the same for the same
+    sources and arguments.
     """
     from ...boards import open_board
     from ...gateware.cores import open_room
+
     board = open_board(board)
     hz = None if freq is None else round(freq * 1e6)
-    soc = board.make_soc(room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz)
-    return _convert(soc, f"quintet_{board.name}_{isa or 'soc'}".replace("-", "_"),
-                    [f"SoC of {board.title}, {soc.clock_hz / 1e6:g} MHz, {soc.preset or 'no core'}", *_settings(soc.params)], soc.domain)
+    soc = board.make_soc(
+        room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz
+    )
+    return _convert(
+        soc,
+        f"quintet_{board.name}_{isa or 'soc'}".replace("-", "_"),
+        [
+            f"SoC of {board.title}, {soc.clock_hz / 1e6:g} MHz, {soc.preset or 'no core'}",
+            *_settings(soc.params),
+        ],
+        soc.domain,
+    )
 
 
 def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, memory_size=1 << 25):
-    """Verilog of a core alone: Wishbone register block, memory port, interrupt (docs/how/contracts.md, sections 2 and 3).
+    """Verilog of a core alone: Wishbone register block, memory port, interrupt
+    (docs/how/contracts.md, sections 2 and 3).
 
     Parameters
     ----------
     isa, preset, params
-        As of :func:`~quintet.tools.build.bitstream.build`; without ``preset`` the ISA's default one.
+        As of :func:`~quintet.tools.build.bitstream.build`; without ``preset`` the ISA's default
+        one.
     family : "ecp5", "ice40" or None
         ``None``: portable, without any vendor's cells.
     beat_bytes, memory_size : int
@@ -51,27 +69,45 @@ def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, me
     Raises
     ------
     ParameterError
-        No such preset or size, or the core cannot have these sizes with that memory and those cells.
+        No such preset or size, or the core cannot have these sizes with that memory and those
+        cells.
     BuildError
         yosys failed.
     """
     from ...gateware.cores import open_room
     from ...gateware.isa.parameters import ParameterError
     from ...gateware.shell.core import CoreShell
+
     room = open_room(isa)
     values = room.params.SPACE.resolve(preset, params)
     preset = preset or room.params.SPACE.default_preset
     try:
-        core = CoreShell(room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family)
+        core = CoreShell(
+            room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+        )
     except ValueError as error:
         # Sizes that the core has, and not with this memory or these cells.
-        raise ParameterError(f"{isa} {preset} cannot be built with beats of {beat_bytes} bytes, {memory_size:,} bytes of memory and "
-                             f"{family or 'portable'} cells: {error}") from None
-    return _convert(core, f"quintet_{isa}", [f"{room.isa.ISA.title} core, preset {preset}, beats of "
-                                             f"{beat_bytes} bytes, {memory_size:,} bytes of memory", *_settings(values)], core.domain)
+        raise ParameterError(
+            f"{isa} {preset} cannot be built with beats of {beat_bytes} bytes, {memory_size:,} "
+            f"bytes of memory and "
+            f"{family or 'portable'} cells: {error}"
+        ) from None
+    return _convert(
+        core,
+        f"quintet_{isa}",
+        [
+            f"{room.isa.ISA.title} core, preset {preset}, beats of "
+            f"{beat_bytes} bytes, {memory_size:,} bytes of memory",
+            *_settings(values),
+        ],
+        core.domain,
+    )
 
 
 def _settings(params):
     """Parameters as lines of a comment."""
-    words = [f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in params.items()]
+    words = [
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}"
+        for name, value in params.items()
+    ]
     return textwrap.wrap(" ".join(words), 110)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Verilog test bench for a core alone: a job, run and compared with the golden model by any simulator."""
+"""A Verilog test bench for a core alone: a job, run and compared with the golden model by any
+simulator."""
+
 from ..errors import JobError
 from ..jobs.runner import run_job
 from ..targets.model import ModelTarget
@@ -123,12 +125,14 @@ endmodule
 
 
 def test_bench(job, *, name, preset, params, beat_bytes, memory_size, domain=None):
-    """Verilog that runs ``job`` on the module ``name`` of :func:`~.build.verilog_core`, given the same sizes.
+    """Verilog that runs ``job`` on the module ``name`` of :func:`~.build.verilog_core`, given the
+    same sizes.
 
     Raises
     ------
     JobError
-        The job is another core's, saves nothing, does not fit, or does not end well on the golden model.
+        The job is another core's, saves nothing, does not fit, or does not end well on the golden
+        model.
     """
     isa = name.removeprefix("quintet_")
     if job.core != isa:
@@ -138,27 +142,57 @@ def test_bench(job, *, name, preset, params, beat_bytes, memory_size, domain=Non
     model = ModelTarget(isa=isa, preset=preset, overrides=params, memory_size=memory_size)
     result = run_job(job, model)
     if result.outcome.status != "done":
-        raise JobError(f"{job.origin}: on the golden model it ends {result.outcome.status}, which a test bench does not expect")
+        raise JobError(
+            f"{job.origin}: on the golden model it ends {result.outcome.status}, which a test "
+            f"bench does not expect"
+        )
     memory = bytearray(memory_size)
     used = set()
     for part in result.image.parts:
-        memory[part.at:part.at + len(part.data)] = part.data
+        memory[part.at : part.at + len(part.data)] = part.data
         used.update(range(part.at // beat_bytes, -(-(part.at + len(part.data)) // beat_bytes)))
-    contents = [f"    memory[{beat}] = {8 * beat_bytes}'h{int.from_bytes(memory[beat * beat_bytes:][:beat_bytes], 'little'):x};"
-                for beat in sorted(used)]
+    contents = [
+        (
+            f"    memory[{beat}] = "
+            f"{8 * beat_bytes}'h{int.from_bytes(memory[beat * beat_bytes :][:beat_bytes], 'little'):x};"
+        )
+        for beat in sorted(used)
+    ]
     registers = []
     for register, value in result.image.registers.items():
         kind, offset = model.registers.find(register)
-        registers += [f"    access(12'h{offset + at:03x}, 1, 32'h{value >> 8 * at & 0xFFFF_FFFF:x});    // {register}"
-                      for at in range(0, kind.width // 8, 4)]
-    checks = [f"    expect_byte(32'h{save.at + at:x}, 8'h{byte:02x});"
-              for save in job.saves for at, byte in enumerate(result.raw[save.name])]
+        registers += [
+            (
+                f"    access(12'h{offset + at:03x}, 1, 32'h{value >> 8 * at & 0xFFFF_FFFF:x});    "
+                f"// {register}"
+            )
+            for at in range(0, kind.width // 8, 4)
+        ]
+    checks = [
+        f"    expect_byte(32'h{save.at + at:x}, 8'h{byte:02x});"
+        for save in job.saves
+        for at, byte in enumerate(result.raw[save.name])
+    ]
     second = far = ""
     if domain is not None:
-        second = (f"  reg far_clk = 0;\n  always #{float(5 / domain.ratio):.3f} far_clk = ~far_clk;    // {domain.ratio} times clk\n"
-                  "  reg far_rst = 1;\n  always @(posedge far_clk) far_rst <= rst;\n")
+        second = (
+            f"  reg far_clk = 0;\n  always #{float(5 / domain.ratio):.3f} far_clk = "
+            f"~far_clk;    // {domain.ratio} times clk\n"
+            "  reg far_rst = 1;\n  always @(posedge far_clk) far_rst <= rst;\n"
+        )
         far = f" .{domain.name}_clk(far_clk), .{domain.name}_rst(far_rst),"
-    return _BENCH.format(origin=job.origin.name if hasattr(job.origin, "name") else str(job.origin).rsplit("/", 1)[-1], name=name,
-                         beat_bytes=beat_bytes, beats=memory_size // beat_bytes, contents="\n".join(contents),
-                         registers="\n".join(registers), checks="\n".join(checks), second=second, far=far,
-                         limit=job.cycle_limit or 1_000_000_000, saved=sum(save.size for save in job.saves))
+    return _BENCH.format(
+        origin=job.origin.name
+        if hasattr(job.origin, "name")
+        else str(job.origin).rsplit("/", 1)[-1],
+        name=name,
+        beat_bytes=beat_bytes,
+        beats=memory_size // beat_bytes,
+        contents="\n".join(contents),
+        registers="\n".join(registers),
+        checks="\n".join(checks),
+        second=second,
+        far=far,
+        limit=job.cycle_limit or 1_000_000_000,
+        saved=sum(save.size for save in job.saves),
+    )

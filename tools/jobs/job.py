@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs: a program, the memory to fill before it, the memory to keep after it (docs/reference/jobs.md)."""
+"""Jobs: a program, the memory to fill before it, the memory to keep after it
+(docs/reference/jobs.md)."""
+
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +24,7 @@ ADDRESSES = 1 << 32
 @dataclass(frozen=True)
 class Part:
     """One range of memory that is filled before the run."""
+
     at: int
     data: bytes
     what: str
@@ -29,13 +32,15 @@ class Part:
 
 @dataclass(frozen=True)
 class Image:
-    """A job made ready for one target: the programs in binary form, memory to fill, registers to write.
+    """A job made ready for one target: the programs in binary form, memory to fill, registers to
+    write.
 
     Attributes
     ----------
     steps : list of Step, the programs in the order in which they run
     parts : list of Part, the programs first
     """
+
     steps: list
     parts: list
 
@@ -52,29 +57,38 @@ class Image:
     @property
     def warnings(self):
         """Those of all programs, each once."""
-        return list(dict.fromkeys(str(warning) for step in self.steps for warning in step.program.warnings))
+        return list(
+            dict.fromkeys(str(warning) for step in self.steps for warning in step.program.warnings)
+        )
 
     def source(self, pc):
-        """``(file, line)`` of the instruction at byte address ``pc``, or ``None``; programs do not overlap."""
-        return next((found for found in (step.source(pc) for step in self.steps) if found is not None), None)
+        """``(file, line)`` of the instruction at byte address ``pc``, or ``None``; programs do not
+        overlap."""
+        return next(
+            (found for found in (step.source(pc) for step in self.steps) if found is not None), None
+        )
 
 
 class Job:
     """One run of one program, or of several one after another.
 
-    :meth:`load` reads a TOML file, :meth:`save` writes one; from Python the same things are given as arguments.
+    :meth:`load` reads a TOML file, :meth:`save` writes one; from Python the same things are given
+    as arguments.
 
     Parameters
     ----------
     core : str, name of the ISA
-    program : path of a program in any form of the ISA, :class:`~.runs.Source`, or bytes in its binary form
+    program : path of a program in any form of the ISA, :class:`~.runs.Source`,
+        or bytes in its binary form
     program_at : int, byte address in main memory
     runs : iterable of Run, in place of ``program`` and ``program_at``: the programs, in order
     params : dict, build parameters that the job needs
-    registers : dict, ISA registers (``"name"``, ``"name[3]"``), ``window_base`` and ``window_limit``
+    registers : dict, ISA registers (``"name"``, ``"name[3]"``),
+        ``window_base`` and ``window_limit``
     loads : iterable of Load
     saves : iterable of Save
-    cycle_limit : int or None, the run is aborted past this many cycles, those of all programs together
+    cycle_limit : int or None, the run is aborted past this many cycles,
+        those of all programs together
     origin : str, named in front of every message
 
     Raises
@@ -82,8 +96,21 @@ class Job:
     JobError
         The message names the file, the key, the value and what was expected.
     """
-    def __init__(self, *, core, program=None, program_at=None, runs=None, params=None, registers=None, loads=(), saves=(),
-                 cycle_limit=None, origin="job"):
+
+    def __init__(
+        self,
+        *,
+        core,
+        program=None,
+        program_at=None,
+        runs=None,
+        params=None,
+        registers=None,
+        loads=(),
+        saves=(),
+        cycle_limit=None,
+        origin="job",
+    ):
         self.origin = str(origin)
         self.core = core
         try:
@@ -95,7 +122,9 @@ class Job:
         self.runs = self._check_runs(program, program_at, runs)
         self.params = self._check_params(params or {})
         self.register_map = RegisterMap(self.isa)
-        self.registers = {name: self._check_register(name, value) for name, value in (registers or {}).items()}
+        self.registers = {
+            name: self._check_register(name, value) for name, value in (registers or {}).items()
+        }
         self._check_run_registers()
         self.loads = list(loads)
         self.saves = list(saves)
@@ -114,7 +143,8 @@ class Job:
         return cls(**read_job(path))
 
     def save(self, path, *, comment="", extra=None):
-        """Write the job file ``path``, which :meth:`load` reads as the same job, and beside it what lies in no file yet; all files or none.
+        """Write the job file ``path``, which :meth:`load` reads as the same job, and beside it what
+        lies in no file yet; all files or none.
 
         Parameters
         ----------
@@ -161,19 +191,34 @@ class Job:
         """The programs: they are there, at legal addresses."""
         self.several = runs is not None
         if self.several and (program is not None or program_at is not None):
-            raise JobError(f"{self.origin}: program and program_at stand in [[run]] where a job has several programs")
+            raise JobError(
+                f"{self.origin}: program and program_at stand in [[run]] where a job has "
+                f"several programs"
+            )
         if not self.several and program is None:
-            raise JobError(f"{self.origin}: program is missing; expected a path, or bytes in binary form")
+            raise JobError(
+                f"{self.origin}: program is missing; expected a path, or bytes in binary form"
+            )
         runs = list(runs) if self.several else [Run(program, program_at)]
         if not runs:
             raise JobError(f"{self.origin}: run: no program; expected at least one [[run]]")
         align = self.isa.program_align
         for index, run in enumerate(runs):
             prefix = self._run_key(index)
-            if isinstance(run.program, Path) and not (run.program.is_file() or run.program.is_dir()):
-                raise self._error(f"{prefix}program", str(run.program), "no regular file" if run.program.exists() else "no such file")
+            if isinstance(run.program, Path) and not (
+                run.program.is_file() or run.program.is_dir()
+            ):
+                raise self._error(
+                    f"{prefix}program",
+                    str(run.program),
+                    "no regular file" if run.program.exists() else "no such file",
+                )
             if self._address(f"{prefix}program_at", run.at) % align:
-                raise self._error(f"{prefix}program_at", hex(run.at), f"expected a multiple of {align} for {self.core}")
+                raise self._error(
+                    f"{prefix}program_at",
+                    hex(run.at),
+                    f"expected a multiple of {align} for {self.core}",
+                )
         return runs
 
     def _run_key(self, index):
@@ -190,15 +235,22 @@ class Job:
             if base > limit:
                 if not {"window_base", "window_limit"} & set(run.registers):
                     prefix = ""
-                raise self._error(f"{prefix}registers.window_limit", hex(limit), f"lies below window_base {base:#x}")
+                raise self._error(
+                    f"{prefix}registers.window_limit",
+                    hex(limit),
+                    f"lies below window_base {base:#x}",
+                )
 
     def _check_params(self, params):
         space = self.room.params.SPACE
         checked = {}
         for name, value in params.items():
             if name not in space.parameters:
-                raise self._error(f"params.{name}", value, f"{self.core} has no such parameter"
-                                  + suggestion(name, space.parameters))
+                raise self._error(
+                    f"params.{name}",
+                    value,
+                    f"{self.core} has no such parameter" + suggestion(name, space.parameters),
+                )
             try:
                 checked[name] = space.parameters[name].parse(value)
             except ParameterError as error:
@@ -214,19 +266,24 @@ class Job:
             raise self._error(key, shown, str(error)) from None
 
     def _load_ranges(self):
-        return [(load.at, load.size, f"load[{i}] ({load.name})") for i, load in enumerate(self.loads)]
+        return [
+            (load.at, load.size, f"load[{i}] ({load.name})") for i, load in enumerate(self.loads)
+        ]
 
     def _check_overlaps(self, ranges):
         before = None
         for at, size, what in sorted(ranges):
             if before is not None and before[0] + before[1] > at:
-                raise JobError(f"{self.origin}: {what} at {_range(at, size)} overlaps {before[2]} at "
-                               f"{_range(before[0], before[1])}")
+                raise JobError(
+                    f"{self.origin}: {what} at {_range(at, size)} overlaps {before[2]} at "
+                    f"{_range(before[0], before[1])}"
+                )
             if before is None or at + size > before[0] + before[1]:
                 before = (at, size, what)
 
     def check_params(self, params, target):
-        """Refuse a target whose build has not what ``[params]`` asks for; the message names both values."""
+        """Refuse a target whose build has not what ``[params]`` asks for; the message names both
+        values."""
         space = self.room.params.SPACE
         for name, wanted in self.params.items():
             rule, has = space.parameters[name].job, params[name]
@@ -234,8 +291,11 @@ class Job:
                 rule = "equal"
             if (rule == "equal" and has != wanted) or (rule == "at_least" and has < wanted):
                 words = "at least " if rule == "at_least" and not isinstance(wanted, bool) else ""
-                raise JobError(f"{self.origin}: params.{name} = {_text(wanted)}: {target} was built with {name} = "
-                               f"{_text(has)}; the job needs {words}{_text(wanted)}")
+                raise JobError(
+                    f"{self.origin}: params.{name} = {_text(wanted)}: {target} was built with "
+                    f"{name} = "
+                    f"{_text(has)}; the job needs {words}{_text(wanted)}"
+                )
 
     def image(self, params, memory_size, target="the target"):
         """Make the job ready for a build with ``params`` and ``memory_size`` bytes of main memory.
@@ -243,22 +303,33 @@ class Job:
         Raises
         ------
         JobError
-            Something lies past the end of main memory, or a program overlaps a load or another program.
+            Something lies past the end of main memory, or a program overlaps a load or another
+            program.
         """
         programs = self._programs(params, memory_size)
-        placed = {}                                         # a program that runs more than once lies there once
+        placed = {}  # a program that runs more than once lies there once
         for step in programs:
             placed.setdefault((step.at, step.program.data), step)
-        ranges = [(step.at, len(step.program.data), step.what) for step in placed.values()] + self._load_ranges()
-        saves = [(save.at, save.size, f"save[{i}] ({save.name})") for i, save in enumerate(self.saves)]
+        ranges = [
+            (step.at, len(step.program.data), step.what) for step in placed.values()
+        ] + self._load_ranges()
+        saves = [
+            (save.at, save.size, f"save[{i}] ({save.name})") for i, save in enumerate(self.saves)
+        ]
         for at, size, what in ranges + saves:
             if at + size > memory_size:
-                raise JobError(f"{self.origin}: {what} at {_range(at, size)} ends past the main memory of {target}, "
-                               f"which has {memory_size:#x} bytes")
+                raise JobError(
+                    f"{self.origin}: {what} at {_range(at, size)} ends past the main memory of "
+                    f"{target}, "
+                    f"which has {memory_size:#x} bytes"
+                )
         self._check_overlaps(ranges)
         self._check_steps(programs, params, memory_size, target)
         parts = [Part(step.at, bytes(step.program.data), step.what) for step in placed.values()]
-        parts += [Part(load.at, bytes(load.data), f"load[{i}] ({load.name})") for i, load in enumerate(self.loads)]
+        parts += [
+            Part(load.at, bytes(load.data), f"load[{i}] ({load.name})")
+            for i, load in enumerate(self.loads)
+        ]
         return Image(programs, parts)
 
     def _programs(self, params, memory_size):
@@ -267,16 +338,23 @@ class Job:
         for index, run in enumerate(self.runs):
             key = run.program if isinstance(run.program, (Path, Source)) else bytes(run.program)
             if key not in made:
-                made[key] = self._program(run, params, memory_size, f"{self._run_key(index)}program")
+                made[key] = self._program(
+                    run, params, memory_size, f"{self._run_key(index)}program"
+                )
             program = made[key]
-            registers = {**(self.registers if index == 0 else {}), **run.registers, "program_address": run.at,
-                         "program_length": len(program.data)}
+            registers = {
+                **(self.registers if index == 0 else {}),
+                **run.registers,
+                "program_address": run.at,
+                "program_length": len(program.data),
+            }
             what = f"run[{index}] ({run.name})" if self.several else "the program"
             steps.append(Step(run.name, what, program, run.at, registers))
         return steps
 
     def _check_steps(self, steps, params, memory_size, target):
-        """What the build and the ISA itself refuse of registers and programs, with the registers that are in force."""
+        """What the build and the ISA itself refuse of registers and programs, with the registers
+        that are in force."""
         in_force = {"window_base": 0, "window_limit": memory_size}
         for index, step in enumerate(steps):
             origin = f"{self.origin}: {self._run_key(index)[:-1]}" if self.several else self.origin
@@ -295,6 +373,7 @@ class Job:
     def _program(self, run, params, memory_size, key):
         if isinstance(run.program, (bytes, bytearray)):
             from types import SimpleNamespace
+
             program = SimpleNamespace(data=bytes(run.program), warnings=[], lines={})
         else:
             program = self._load_program(run.program, params, memory_size)
@@ -304,6 +383,7 @@ class Job:
 
     def _load_program(self, program, params, memory_size):
         from ...gateware.isa.asm import load_program
+
         if not isinstance(program, Source):
             return load_program(self.software, program, params, most=memory_size)
         with tempfile.TemporaryDirectory(prefix="quintet-") as folder:

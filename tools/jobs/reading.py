@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads a job's TOML file: shape and types of every key. What the values mean is checked by :class:`~.job.Job`."""
+"""Reads a job's TOML file: shape and types of every key. What the values mean is checked by
+:class:`~.job.Job`."""
+
 import os
 import sys
 from pathlib import Path
@@ -36,6 +38,7 @@ def _typed(value, kind):
 
 class Table:
     """A TOML table that knows where it stands, for messages."""
+
     def __init__(self, origin, name, values):
         self.origin = origin
         self.name = name
@@ -46,7 +49,13 @@ class Table:
 
     def error(self, key, expected):
         value = self.values[key]
-        shown = f'"{visible(value)}"' if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else value
+        shown = (
+            f'"{visible(value)}"'
+            if isinstance(value, str)
+            else str(value).lower()
+            if isinstance(value, bool)
+            else value
+        )
         if isinstance(value, (dict, list)) and len(str(value)) > 60:
             shown = "..."
         return JobError(f"{self.origin}: {self.key(key)} = {shown}: expected {expected}")
@@ -54,12 +63,16 @@ class Table:
     def only(self, keys):
         for key in self.values:
             if key not in keys:
-                raise JobError(f"{self.origin}: {self.key(key)}: unknown key{suggestion(key, keys)}")
+                raise JobError(
+                    f"{self.origin}: {self.key(key)}: unknown key{suggestion(key, keys)}"
+                )
 
     def get(self, key, kind, default=None, required=False):
         if key not in self.values:
             if required:
-                raise JobError(f"{self.origin}: {self.key(key)} is missing; expected {_KINDS[kind]}")
+                raise JobError(
+                    f"{self.origin}: {self.key(key)} is missing; expected {_KINDS[kind]}"
+                )
             return default
         if not _typed(self.values[key], kind):
             raise self.error(key, _KINDS[kind])
@@ -79,7 +92,9 @@ class Table:
     def tables(self, key):
         for i, entry in enumerate(self.get(key, list, [])):
             if not isinstance(entry, dict):
-                raise JobError(f"{self.origin}: {key}[{i}] = {entry!r}: expected a table ([[{key}]])")
+                raise JobError(
+                    f"{self.origin}: {key}[{i}] = {entry!r}: expected a table ([[{key}]])"
+                )
             yield Table(self.origin, f"{key}[{i}]", entry)
 
 
@@ -95,28 +110,46 @@ def read_job(path):
     try:
         text = read_bytes(path, _MOST_JOB).decode("utf-8")
     except FileError as error:
-        raise JobError(f"{error.path}: {'no such job file' if error.missing else error.trouble}") from None
+        raise JobError(
+            f"{error.path}: {'no such job file' if error.missing else error.trouble}"
+        ) from None
     except UnicodeDecodeError as error:
-        raise JobError(f"{path}: not UTF-8 text (byte {error.start}); expected a TOML job file") from None
+        raise JobError(
+            f"{path}: not UTF-8 text (byte {error.start}); expected a TOML job file"
+        ) from None
     try:
         # The TOML standard's line end is bare; files from Windows have both.
         values = tomllib.loads(text.replace("\r\n", "\n").removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:       # a number of too many digits is a ValueError of another kind
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a number of too many digits is a ValueError of another kind
         raise JobError(f"{path}: not TOML: {error}") from None
     top = Table(path, "", values)
     top.only(_TOP)
     folder = path.parent
     core = top.get("core", str, required=True)
-    runs = [_run(folder, table) for table in top.tables("run")] if "run" in top.values else [_run(folder, top)]
-    several = {"runs": runs} if "run" in top.values else {"program": runs[0].program, "program_at": runs[0].at}
+    runs = (
+        [_run(folder, table) for table in top.tables("run")]
+        if "run" in top.values
+        else [_run(folder, top)]
+    )
+    several = (
+        {"runs": runs}
+        if "run" in top.values
+        else {"program": runs[0].program, "program_at": runs[0].at}
+    )
     for key in ("program", "program_at"):
         if key in top.values and "run" in top.values:
             raise top.error(key, "no such key beside [[run]], which names each program")
     limits = top.table("limits")
     limits.only(("cycles",))
     return {
-        "origin": path, "core": core, **several,
-        "params": top.get("params", dict, {}), "registers": top.get("registers", dict, {}),
+        "origin": path,
+        "core": core,
+        **several,
+        "params": top.get("params", dict, {}),
+        "registers": top.get("registers", dict, {}),
         "loads": [_load(folder, table) for table in top.tables("load")],
         "saves": _saves(top, folder, runs),
         "cycle_limit": limits.get("cycles", int),
@@ -129,17 +162,29 @@ def _run(folder, table):
     if table.name:
         table.only(("program", "program_at", "registers"))
         registers = table.get("registers", dict, {})
-    return Run(folder / table.path("program", "a program"), table.get("program_at", int, required=True), registers)
+    return Run(
+        folder / table.path("program", "a program"),
+        table.get("program_at", int, required=True),
+        registers,
+    )
 
 
 def _load(folder, table):
     table.only(("file", "at"))
     name = table.path("file")
-    return FileLoad(table.get("at", int, required=True), folder, name, f'{table.origin}: {table.key("file")} = "{name}": ')
+    return FileLoad(
+        table.get("at", int, required=True),
+        folder,
+        name,
+        f'{table.origin}: {table.key("file")} = "{name}": ',
+    )
 
 
 def _saves(top, folder, runs):
-    inputs = {os.path.realpath(run.program): "the program" if len(runs) == 1 else "a program" for run in runs}
+    inputs = {
+        os.path.realpath(run.program): "the program" if len(runs) == 1 else "a program"
+        for run in runs
+    }
     for table in top.tables("load"):
         inputs[_place(folder, table.values["file"].split(".npz:")[0])] = "a load"
     saves, names = [], {}
@@ -166,7 +211,13 @@ def read_save(table, folder):
     if suffix == ".npy":
         table.only(("file", "at", "dtype", "shape", "labels", "unpack"))
         at, dtype, shape = table.get("at", int, required=True), _dtype(table), _shape(table)
-        return Save(at, name, dtype=dtype, shape=shape, recognition=read_recognition(table, folder, dtype, shape))
+        return Save(
+            at,
+            name,
+            dtype=dtype,
+            shape=shape,
+            recognition=read_recognition(table, folder, dtype, shape),
+        )
     if suffix == ".bin":
         table.only(("file", "at", "size"))
         size = table.get("size", int, required=True)
@@ -182,9 +233,16 @@ def _dtype(table):
         dtype = np.dtype(name)
     except (TypeError, ValueError, SyntaxError):
         dtype = None
-    if dtype is None or dtype.kind not in "biufc" or dtype.byteorder == ">" or dtype.subdtype or \
-            dtype.itemsize > (16 if dtype.kind == "c" else 8):
-        raise table.error("dtype", "a little-endian number type such as int8, uint8, int16, int32 or float32")
+    if (
+        dtype is None
+        or dtype.kind not in "biufc"
+        or dtype.byteorder == ">"
+        or dtype.subdtype
+        or dtype.itemsize > (16 if dtype.kind == "c" else 8)
+    ):
+        raise table.error(
+            "dtype", "a little-endian number type such as int8, uint8, int16, int32 or float32"
+        )
     return dtype.name
 
 

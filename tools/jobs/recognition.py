@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Classification: which class a saved tensor gives each image, and how many of them are right (docs/reference/jobs.md)."""
+"""Classification: which class a saved tensor gives each image, and how many of them are right
+(docs/reference/jobs.md)."""
+
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +21,13 @@ class Recognition:
     Attributes
     ----------
     labels : integers [images], the class of each image
-    shape, order : the tensor is taken as of ``shape``, and its axes in ``order``; ``None``: as it was saved
+    shape, order : the tensor is taken as of ``shape``, and its axes in ``order``; ``None``:
+        as it was saved
     classes : the first so many numbers of each image are its scores; ``None``: all
-    file : path of the labels, ``.npy`` or ``file.npz:key``; ``None``: a job that is saved has them beside it
+    file : path of the labels, ``.npy`` or ``file.npz:key``; ``None``:
+        a job that is saved has them beside it
     """
+
     labels: np.ndarray
     shape: tuple | None = None
     order: tuple | None = None
@@ -35,7 +40,7 @@ class Recognition:
             tensor = tensor.reshape(self.shape)
         if self.order is not None:
             tensor = tensor.transpose(self.order)
-        return tensor.reshape(len(self.labels), -1)[:, :self.classes]
+        return tensor.reshape(len(self.labels), -1)[:, : self.classes]
 
     def correct(self, tensor):
         """Images whose largest score is that of their label (the first of equal ones)."""
@@ -49,12 +54,17 @@ def recognised_text(correct, images):
 
 # In a job's file
 
+
 def read_recognition(table, folder, dtype, shape):
-    """The :class:`Recognition` of a ``[[save]]`` (a table of :mod:`~.reading`) of ``dtype`` and ``shape``, or ``None``."""
+    """The :class:`Recognition` of a ``[[save]]`` (a table of :mod:`~.reading`) of ``dtype`` and
+    ``shape``, or ``None``."""
     if "labels" not in table.values:
         if "unpack" in table.values:
-            raise JobError(f"{table.origin}: {table.key('labels')} is missing; {table.key('unpack')} says where the scores of labelled "
-                           "images lie")
+            raise JobError(
+                f"{table.origin}: {table.key('labels')} is missing; {table.key('unpack')} says "
+                f"where the scores of labelled "
+                "images lie"
+            )
         return None
     if np.dtype(dtype).kind == "c":
         raise table.error("dtype", "a type with an order, where there are labels")
@@ -72,13 +82,24 @@ def read_recognition(table, folder, dtype, shape):
     if classes is not None and not 1 <= classes <= row:
         raise unpack.error("classes", f"1 to {row}, the numbers of each of {len(labels)} images")
     if labels.min() < 0 or labels.max() >= (classes or row):
-        raise table.error("labels", f"classes from 0 to {(classes or row) - 1}, not {labels.min()} to {labels.max()}")
-    return Recognition(labels, taken if "shape" in unpack.values else None, order, classes, str(Path(folder, table.values["labels"])))
+        raise table.error(
+            "labels",
+            f"classes from 0 to {(classes or row) - 1}, not {labels.min()} to {labels.max()}",
+        )
+    return Recognition(
+        labels,
+        taken if "shape" in unpack.values else None,
+        order,
+        classes,
+        str(Path(folder, table.values["labels"])),
+    )
 
 
 def _sizes(table, key, least=1):
     values = table.get(key, list)
-    if values is not None and (not values or not all(type(n) is int and n >= least for n in values) or len(values) > 32):
+    if values is not None and (
+        not values or not all(type(n) is int and n >= least for n in values) or len(values) > 32
+    ):
         raise table.error(key, f"an array of 1 to 32 integers of at least {least}")
     return None if values is None else tuple(values)
 
@@ -91,9 +112,16 @@ def _labels(table, folder, elements):
         if file.shape is None or len(file.shape) != 1 or file.dtype.kind not in "iu":
             raise table.error("labels", f"integers of one dimension, not {file.what}")
         if elements % count:
-            raise table.error("labels", f"a number of labels that divides the {elements} elements of {table.name}, not {count}")
+            raise table.error(
+                "labels",
+                f"a number of labels that divides the {elements} elements of {table.name}, not "
+                f"{count}",
+            )
         return file.array()
     except JobError as error:
         text = str(error)
-        raise error if text.startswith(str(table.origin)) else JobError(
-            f'{table.origin}: {table.key("labels")} = "{name}": {text}') from None
+        raise (
+            error
+            if text.startswith(str(table.origin))
+            else JobError(f'{table.origin}: {table.key("labels")} = "{name}": {text}')
+        ) from None

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names, places and legal values of a core's registers, from its ``isa.py`` and the common block."""
+"""Names, places and legal values of a core's registers, from its ``isa.py`` and the common
+block."""
+
 import re
 
 from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
@@ -23,6 +25,7 @@ class RegisterMap:
     registers : dict, name -> Register (arrays under their bare name)
     counters : dict, name -> Counter, the common ones first
     """
+
     def __init__(self, isa):
         self.isa = isa
         self.common = {register.name: register for register in COMMON_REGISTERS}
@@ -31,18 +34,24 @@ class RegisterMap:
         self.counters = {counter.name: counter for counter in (*COMMON_COUNTERS, *isa.counters)}
 
     def find(self, name):
-        """``(Register, byte offset)`` of ``name`` or ``name[3]``; raises ``ValueError`` if there is none."""
+        """``(Register, byte offset)`` of ``name`` or ``name[3]``; raises ``ValueError`` if there is
+        none."""
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[(\d+)\])?", name)
         register = self.registers.get(match[1]) if match else None
         if register is None:
-            raise ValueError(f"{self.isa.name} has no such register" + suggestion(name, self._job_names(), "a job may set"))
+            raise ValueError(
+                f"{self.isa.name} has no such register"
+                + suggestion(name, self._job_names(), "a job may set")
+            )
         if register.count == 1:
             if match[2] is not None:
                 raise ValueError(f"{register.name} is one register, not an array")
             return register, register.offset
         if match[2] is None:
-            raise ValueError(f"{register.name} is an array: name one entry, {register.name}[0] to "
-                             f"{register.name}[{register.count - 1}]")
+            raise ValueError(
+                f"{register.name} is an array: name one entry, {register.name}[0] to "
+                f"{register.name}[{register.count - 1}]"
+            )
         index = int(match[2])
         if index >= register.count:
             raise ValueError(f"{register.name} has entries 0 to {register.count - 1}")
@@ -52,17 +61,24 @@ class RegisterMap:
         return [*(r.name for r in self.own.values() if r.given), *JOB_COMMON]
 
     def check_job_value(self, name, value):
-        """``value`` if a job may write it to ``name``; else ``ValueError`` saying what was expected."""
+        """``value`` if a job may write it to ``name``; else ``ValueError`` saying what was
+        expected."""
         register, _ = self.find(name)
         if register.name in self.common and register.name not in JOB_COMMON:
-            raise ValueError("is set by the loader; of the common registers a job may set "
-                             f"{' and '.join(JOB_COMMON)}")
+            raise ValueError(
+                "is set by the loader; of the common registers a job may set "
+                f"{' and '.join(JOB_COMMON)}"
+            )
         if "w" not in register.access:
             raise ValueError("is read-only")
         if register.clears:
-            raise ValueError("is a flag that the core sets and a host clears; no job gives it a value")
+            raise ValueError(
+                "is a flag that the core sets and a host clears; no job gives it a value"
+            )
         if type(value) is not int or not 0 <= value < 1 << register.width:
-            raise ValueError(f"expected an integer of {register.width} bits, 0 to {(1 << register.width) - 1:#x}")
+            raise ValueError(
+                f"expected an integer of {register.width} bits, 0 to {(1 << register.width) - 1:#x}"
+            )
         mask = register.mask | (~0xFFFF_FFFF if register.width == 64 else 0)
         if value & ~mask:
             kept = f"bits of {register.mask:#x}"
@@ -74,24 +90,37 @@ class RegisterMap:
         return value
 
     def check_build(self, name, value, params, memory_size, origin, target):
-        """Refuse a value that this build cannot hold, with a :class:`JobError` that names both sides."""
+        """Refuse a value that this build cannot hold, with a :class:`JobError` that names both
+        sides."""
         register, _ = self.find(name)
         if register.name in JOB_COMMON and value > memory_size:
-            raise JobError(f"{origin}: registers.{name} = {value:#x}: lies past the main memory of {target}, which has "
-                           f"{memory_size:#x} bytes")
-        if register.only_if and not params.get(register.only_if, True) and value not in (0, register.reset):
-            raise JobError(f"{origin}: registers.{name} = {value:#x}: the register needs {register.only_if} = true, and "
-                           f"{target} was built with {register.only_if} = false")
+            raise JobError(
+                f"{origin}: registers.{name} = {value:#x}: lies past the main memory of "
+                f"{target}, which has "
+                f"{memory_size:#x} bytes"
+            )
+        if (
+            register.only_if
+            and not params.get(register.only_if, True)
+            and value not in (0, register.reset)
+        ):
+            raise JobError(
+                f"{origin}: registers.{name} = {value:#x}: the register needs "
+                f"{register.only_if} = true, and "
+                f"{target} was built with {register.only_if} = false"
+            )
 
     def check_write(self, name, value):
-        """Refuse, with a ``ValueError``, what no host should write to ``name``; in a job or without one."""
+        """Refuse, with a ``ValueError``, what no host should write to ``name``; in a job or without
+        one."""
         register, _ = self.find(name)
         if not 0 <= value < 1 << register.width:
             raise ValueError(f"expected an integer of {register.width} bits")
         register.check_aligned(value)
 
     def read_only(self):
-        """Names of the ISA's own registers that a run leaves a result in, entries of arrays one by one."""
+        """Names of the ISA's own registers that a run leaves a result in, entries of arrays one by
+        one."""
         for register in self.own.values():
             if not register.given:
                 if register.count == 1:

@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The report of a run: counters, and what they mean."""
+
 from pathlib import Path
 
 from ..targets.ceilings import info_ceilings
 
-__all__ = ["counter_rows", "describe_fault", "describe_outcome", "explanation", "run_object",
-           "run_rows"]
+__all__ = [
+    "counter_rows",
+    "describe_fault",
+    "describe_outcome",
+    "explanation",
+    "run_object",
+    "run_rows",
+]
 
-STALLS = (("stall_fetch", "waiting for instructions"), ("stall_operand", "waiting for operands from memory or another unit's data"),
-          ("stall_write", "waiting for memory writes"), ("stall_other", "waiting for another unit, or draining"))
+STALLS = (
+    ("stall_fetch", "waiting for instructions"),
+    ("stall_operand", "waiting for operands from memory or another unit's data"),
+    ("stall_write", "waiting for memory writes"),
+    ("stall_other", "waiting for another unit, or draining"),
+)
 
 
 def run_object(result):
@@ -16,29 +27,68 @@ def run_object(result):
     outcome, info = result.outcome, result.info
     fault = None
     if outcome.fault is not None:
-        fault = {"code": outcome.fault.code, "name": outcome.fault.name, "pc": outcome.fault.pc,
-                 "detail": outcome.fault.detail, **_where(result, outcome.fault.pc)}
+        fault = {
+            "code": outcome.fault.code,
+            "name": outcome.fault.name,
+            "pc": outcome.fault.pc,
+            "detail": outcome.fault.detail,
+            **_where(result, outcome.fault.pc),
+        }
         if len(result.image.steps) > 1:
             fault["run"] = len(result.outcomes) - 1
     return {
-        "isa": result.job.core, "target": result.target, "status": outcome.status,
-        "cycles": outcome.counters.get("cycles"), "counters": dict(outcome.counters),
-        "values": dict(outcome.values), "recognised": result.recognised, "outputs": list(result.outputs), "fault": fault,
-        "board": info.board, "preset": info.preset, "params": dict(info.params), "clock_hz": info.clock_hz,
-        "memory": dict(info.memory), "memory_size": info.memory_size, "ceilings": info_ceilings(info), "places": _places(result),
-        "loaded_bytes": result.loaded_bytes, "load_seconds": round(result.load_seconds, 6),
-        "run_seconds": round(result.run_seconds, 6), "warnings": result.image.warnings,
+        "isa": result.job.core,
+        "target": result.target,
+        "status": outcome.status,
+        "cycles": outcome.counters.get("cycles"),
+        "counters": dict(outcome.counters),
+        "values": dict(outcome.values),
+        "recognised": result.recognised,
+        "outputs": list(result.outputs),
+        "fault": fault,
+        "board": info.board,
+        "preset": info.preset,
+        "params": dict(info.params),
+        "clock_hz": info.clock_hz,
+        "memory": dict(info.memory),
+        "memory_size": info.memory_size,
+        "ceilings": info_ceilings(info),
+        "places": _places(result),
+        "loaded_bytes": result.loaded_bytes,
+        "load_seconds": round(result.load_seconds, 6),
+        "run_seconds": round(result.run_seconds, 6),
+        "warnings": result.image.warnings,
         "notes": explanation(result),
-        "runs": [{"program": step.name, "status": one.status, "cycles": one.counters.get("cycles"), "counters": dict(one.counters),
-                  "values": dict(one.values)} for step, one in zip(result.image.steps, result.outcomes, strict=False)],
+        "runs": [
+            {
+                "program": step.name,
+                "status": one.status,
+                "cycles": one.counters.get("cycles"),
+                "counters": dict(one.counters),
+                "values": dict(one.values),
+            }
+            for step, one in zip(result.image.steps, result.outcomes, strict=False)
+        ],
     }
 
 
 def _places(result):
-    """What lies where in main memory: ``what``, ``kind``, ``at``, ``bytes``, in the order of addresses."""
+    """What lies where in main memory: ``what``, ``kind``, ``at``, ``bytes``, in the order of
+    addresses."""
     programs = {step.at for step in result.image.steps}
-    found = [{"what": part.what, "kind": "program" if part.at in programs else "load", "at": part.at, "bytes": len(part.data)} for part in result.image.parts]
-    found += [{"what": save.name, "kind": "save", "at": save.at, "bytes": save.size} for save in result.job.saves]
+    found = [
+        {
+            "what": part.what,
+            "kind": "program" if part.at in programs else "load",
+            "at": part.at,
+            "bytes": len(part.data),
+        }
+        for part in result.image.parts
+    ]
+    found += [
+        {"what": save.name, "kind": "save", "at": save.at, "bytes": save.size}
+        for save in result.job.saves
+    ]
     return sorted(found, key=lambda place: (place["at"], place["bytes"]))
 
 
@@ -62,7 +112,9 @@ def describe_outcome(result):
         limit = result.job.cycle_limit
         if limit is None:
             return f"aborted{took}"
-        counted = "cycles" if cycles is not None else "instructions (the model does not count cycles)"
+        counted = (
+            "cycles" if cycles is not None else "instructions (the model does not count cycles)"
+        )
         return f"aborted{took}: stopped by the limit of {limit:,} {counted}; nothing was saved"
     return f"core fault{took}: {describe_fault(result)}; nothing was saved"
 
@@ -70,6 +122,7 @@ def describe_outcome(result):
 def describe_fault(result):
     """``host_range (20) at pc 0x108c, small.a line 11, detail 9 (low 32 bits of addr+n-1)``."""
     from .registers import RegisterMap
+
     fault = result.outcome.fault
     known = RegisterMap(result.job.isa).fault(fault.name)
     where = result.source(fault.pc)
@@ -80,17 +133,29 @@ def describe_fault(result):
 
 
 def explanation(result):
-    """Sentences on a run that did not end well, beyond :func:`describe_outcome`: those of the ISA and of the target."""
+    """Sentences on a run that did not end well, beyond :func:`describe_outcome`: those of the ISA
+    and of the target."""
     outcome, explain = result.outcome, result.job.room.software.SOFTWARE.explain
-    known = explain(result.last.program, result.last.at, outcome) if explain is not None and outcome.fault is not None else []
+    known = (
+        explain(result.last.program, result.last.at, outcome)
+        if explain is not None and outcome.fault is not None
+        else []
+    )
     return [*known, *outcome.notes]
 
 
 def run_rows(result):
-    """Columns and rows of a table of the programs of a job with several: a program a row, its counters."""
+    """Columns and rows of a table of the programs of a job with several: a program a row, its
+    counters."""
     names = list(dict.fromkeys(name for outcome in result.outcomes for name in outcome.counters))
-    rows = [(step.what, outcome.status, *(f"{outcome.counters[name]:,}" if name in outcome.counters else "" for name in names))
-            for step, outcome in zip(result.image.steps, result.outcomes, strict=False)]
+    rows = [
+        (
+            step.what,
+            outcome.status,
+            *(f"{outcome.counters[name]:,}" if name in outcome.counters else "" for name in names),
+        )
+        for step, outcome in zip(result.image.steps, result.outcomes, strict=False)
+    ]
     return ("program", "end", *(f">{name}" for name in names)), rows
 
 
@@ -107,7 +172,10 @@ def counter_rows(result):
     if cycles is not None:
         time = f", {time_text(cycles / clock)} at {clock / 1e6:g} MHz" if clock else ""
         rows.append(("cycles", f"{cycles:,}", f"from start to end of the run{time}"))
-    for name, meaning in (("instructions", "retired"), ("operations", "MACs or element operations")):
+    for name, meaning in (
+        ("instructions", "retired"),
+        ("operations", "MACs or element operations"),
+    ):
         if name in counters:
             value = counters.pop(name)
             each = f", {value / cycles:.2f} a cycle" if cycles and name == "operations" else ""
@@ -122,7 +190,9 @@ def counter_rows(result):
                 total += value
                 rows.append((name, f"{value:,}", _join(meaning, share(value))))
         if cycles is not None and total != cycles:
-            rows.append(("sum", f"{total:,}", f"WRONG: work and stalls must add up to {cycles:,} cycles"))
+            rows.append(
+                ("sum", f"{total:,}", f"WRONG: work and stalls must add up to {cycles:,} cycles")
+            )
     for name, verb in (("bytes_read", "read from"), ("bytes_written", "written to")):
         if name in counters:
             value = counters.pop(name)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a job on a target: reset, programs and loads written and checked, registers, start, wait, saves."""
+"""Runs a job on a target: reset, programs and loads written and checked, registers, start, wait,
+saves."""
+
 import time
 import zlib
 from dataclasses import dataclass, field
@@ -22,14 +24,17 @@ class JobResult:
     ----------
     job, image : the job, and what was made of it for this target
     target, info : the target's name and ``TargetInfo``
-    outcome : ``Outcome`` of the run; of several programs the end of the last that ran, with the counters of all added up
+    outcome : ``Outcome`` of the run; of several programs the end of the last that ran,
+        with the counters of all added up
     outcomes : list of ``Outcome``, of every program that ran, in order
-    tensors : dict, save name -> array (``.npy``) or bytes (``.bin``); empty after a fault or an abort
+    tensors : dict, save name -> array (``.npy``) or bytes (``.bin``);
+        empty after a fault or an abort
     raw : dict, save name -> bytes as they lay in memory
     load_seconds, run_seconds : wall time of filling memory and of the run
     loaded_bytes : bytes written and checked
     outputs : paths of the files written by :func:`save_outputs`
     """
+
     job: object
     image: object
     target: str
@@ -45,14 +50,22 @@ class JobResult:
 
     @property
     def last(self):
-        """The :class:`~.runs.Step` that ran last: of a run that did not end well, the one that did not."""
+        """The :class:`~.runs.Step` that ran last: of a run that did not end well, the one that did
+        not."""
         return self.image.steps[len(self.outcomes) - 1]
 
     @property
     def recognised(self):
-        """Saves that classify images: name -> ``correct`` and ``images``; none after a fault or an abort."""
-        return {save.name: {"correct": save.recognition.correct(self.tensors[save.name]), "images": len(save.recognition.labels)}
-                for save in self.job.saves if save.recognition is not None and save.name in self.tensors}
+        """Saves that classify images: name -> ``correct`` and ``images``; none after a fault or an
+        abort."""
+        return {
+            save.name: {
+                "correct": save.recognition.correct(self.tensors[save.name]),
+                "images": len(save.recognition.labels),
+            }
+            for save in self.job.saves
+            if save.recognition is not None and save.name in self.tensors
+        }
 
     def source(self, pc):
         """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
@@ -84,23 +97,44 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
     began = time.monotonic()
     target.reset_core()
     for part in image.parts:
-        report = None if progress is None else lambda done, total, what=part.what: progress(f"write {what}", done, total)
+        report = (
+            None
+            if progress is None
+            else lambda done, total, what=part.what: progress(f"write {what}", done, total)
+        )
         target.write(part.at, part.data, report)
     if info.kind != "model":
         for part in image.parts:
             found = target.checksum(part.at, len(part.data))
             if found != zlib.crc32(part.data):
                 from ..link.errors import LinkError
-                raise LinkError(f"{target.name}: {part.what} at {part.at:#x} does not read back as written (checksum "
-                                f"{found:08x}, expected {zlib.crc32(part.data):08x})")
+
+                raise LinkError(
+                    f"{target.name}: {part.what} at {part.at:#x} does not read back as written "
+                    f"(checksum "
+                    f"{found:08x}, expected {zlib.crc32(part.data):08x})"
+                )
     loaded = time.monotonic()
     outcomes = _run_steps(job, image.steps, target, trace, tick)
     outcome = total(outcomes)
-    result = JobResult(job, image, target.name, info, outcome, outcomes=outcomes, load_seconds=loaded - began,
-                       run_seconds=time.monotonic() - loaded, loaded_bytes=sum(len(p.data) for p in image.parts))
+    result = JobResult(
+        job,
+        image,
+        target.name,
+        info,
+        outcome,
+        outcomes=outcomes,
+        load_seconds=loaded - began,
+        run_seconds=time.monotonic() - loaded,
+        loaded_bytes=sum(len(p.data) for p in image.parts),
+    )
     if outcome.status == "done":
         for save in job.saves:
-            report = None if progress is None else lambda done, total, s=save: progress(f"read {s.name}", done, total)
+            report = (
+                None
+                if progress is None
+                else lambda done, total, s=save: progress(f"read {s.name}", done, total)
+            )
             data = target.read(save.at, save.size, report)
             result.raw[save.name] = data
             result.tensors[save.name] = save.decode(data)
@@ -108,7 +142,8 @@ def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
 
 
 def _run_steps(job, steps, target, trace, tick):
-    """Outcomes of the programs one after another, up to one that does not end well; the job's limit is for all together."""
+    """Outcomes of the programs one after another, up to one that does not end well; the job's limit
+    is for all together."""
     outcomes, limit = [], job.cycle_limit
     for step in steps:
         try:
@@ -126,12 +161,19 @@ def _run_steps(job, steps, target, trace, tick):
 def _located(job, step, error):
     """``error`` with the place in the source, where it is known, and else in memory."""
     found = None if error.pc is None else step.source(error.pc)
-    place = f"{found[0]} line {found[1]}" if found else step.what + (f" at pc {error.pc:#x}" if error.pc is not None else "")
-    return UndefinedResult(f"{job.origin}: {place}: the result is not defined: {error}; nothing was saved", error.pc)
+    place = (
+        f"{found[0]} line {found[1]}"
+        if found
+        else step.what + (f" at pc {error.pc:#x}" if error.pc is not None else "")
+    )
+    return UndefinedResult(
+        f"{job.origin}: {place}: the result is not defined: {error}; nothing was saved", error.pc
+    )
 
 
 def check_outputs(job, folder=None, allow_outside=False):
-    """Where each save of ``job`` goes: name -> :class:`~quintet.tools.outputs.OutputPath`. Nothing is written.
+    """Where each save of ``job`` goes: name -> :class:`~quintet.tools.outputs.OutputPath`. Nothing
+    is written.
 
     Parameters
     ----------
@@ -157,9 +199,11 @@ def check_outputs(job, folder=None, allow_outside=False):
 
 
 def save_outputs(result, folder=None, allow_outside=False):
-    """Write what ``result`` saved, all files or none; they are complete before they get their names.
+    """Write what ``result`` saved, all files or none; they are complete before they get their
+    names.
 
-    Arguments and errors are those of :func:`check_outputs`. After a fault or an abort there is nothing, and nothing is written.
+    Arguments and errors are those of :func:`check_outputs`. After a fault or an abort there is
+    nothing, and nothing is written.
     """
     places = check_outputs(result.job, folder, allow_outside)
     files = {places[name]: encode(value) for name, value in result.tensors.items()}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The programs of a job: run one after another on one target, without a reset between them."""
+
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,14 +11,17 @@ __all__ = ["Run", "Source", "Step", "total"]
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A program in any form of the ISA that lies in no file yet; a job that is saved has it beside it.
+    """A program in any form of the ISA that lies in no file yet; a job that is saved has it beside
+    it.
 
     Attributes
     ----------
     name : str, of the file, its suffix that of the form
     text : str or bytes
-    beside : dict, name -> contents of the files that the program names, as :func:`~.arrays.encode` takes them
+    beside : dict, name -> contents of the files that the program names,
+        as :func:`~.arrays.encode` takes them
     """
+
     name: str
     text: object
     beside: dict = field(default_factory=dict)
@@ -38,6 +42,7 @@ class Run:
     at : int, byte address in main memory
     registers : dict, written before this program starts; they stay for those after it
     """
+
     program: object
     at: int
     registers: dict = field(default_factory=dict)
@@ -58,11 +63,14 @@ class Step:
 
     Attributes
     ----------
-    name, what : str, as :class:`Run`, and for messages: ``the program``, or with its place in the job
+    name, what : str, as :class:`Run`, and for messages: ``the program``,
+        or with its place in the job
     program : what ``load_program`` gives (``data``, ``warnings``, ``lines``)
     at : int, byte address
-    registers : dict, to be written before the start, ``program_address`` and ``program_length`` included
+    registers : dict, to be written before the start,
+        ``program_address`` and ``program_length`` included
     """
+
     name: str
     what: str
     program: object
@@ -75,7 +83,8 @@ class Step:
 
 
 def total(outcomes):
-    """The :class:`Outcome` of all runs together: end and registers of the last, counters added up."""
+    """The :class:`Outcome` of all runs together: end and registers of the last, counters added
+    up."""
     if len(outcomes) == 1:
         return outcomes[0]
     counters = {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a job puts into memory before the run, and what it keeps after it."""
+
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,10 +14,13 @@ __all__ = ["FileLoad", "Load", "Save"]
 
 @dataclass(frozen=True)
 class Load:
-    """Bytes put into main memory before the run. ``data`` may be given as an array; it is kept as memory holds it.
+    """Bytes put into main memory before the run. ``data`` may be given as an array; it is kept as
+    memory holds it.
 
-    A job that is saved has a file of that ``name`` (``x.npy``, ``x.bin``, or ``x.npz:key``), any other name becomes part of the file's.
+    A job that is saved has a file of that ``name`` (``x.npy``, ``x.bin``, or ``x.npz:key``), any
+    other name becomes part of the file's.
     """
+
     at: int
     data: bytes
     name: str = "data"
@@ -37,10 +41,12 @@ class Load:
 
 
 class FileLoad:
-    """As :class:`Load`, of a file: its contents are read when they are first asked for, once their size is known to fit.
+    """As :class:`Load`, of a file: its contents are read when they are first asked for, once their
+    size is known to fit.
 
     ``where`` is put in front of messages.
     """
+
     def __init__(self, at, folder, name, where=""):
         self.at, self.name, self.folder, self._where = at, name, folder, where
         self._file = self._checked(lambda: MemoryFile(folder, name))
@@ -61,8 +67,10 @@ class FileLoad:
 class Save:
     """A tensor kept after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``.
 
-    ``recognition`` (:class:`~.recognition.Recognition`) says which images its numbers classify, if they do.
+    ``recognition`` (:class:`~.recognition.Recognition`) says which images its numbers classify, if
+    they do.
     """
+
     at: int
     name: str
     dtype: str | None = None
@@ -73,13 +81,19 @@ class Save:
     def __post_init__(self):
         if self.dtype is not None:
             object.__setattr__(self, "shape", tuple(self.shape))
-            object.__setattr__(self, "size", int(np.prod(self.shape, dtype=object)) * np.dtype(self.dtype).itemsize)
+            object.__setattr__(
+                self, "size", int(np.prod(self.shape, dtype=object)) * np.dtype(self.dtype).itemsize
+            )
 
     def decode(self, data):
         """The tensor that ``data``, the bytes read from memory, stands for."""
         if self.dtype is None:
             return bytes(data)
-        return np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape).copy()
+        return (
+            np.frombuffer(data, dtype=np.dtype(self.dtype).newbyteorder("<"))
+            .reshape(self.shape)
+            .copy()
+        )
 
     def element(self, offset):
         """Text for byte ``offset`` of this tensor: ``y.npy[2, 1]``."""

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A timeline of a virtual board's core as a file in Chrome's trace event format, which Perfetto opens (docs/guides/timeline.md).
+"""A timeline of a virtual board's core as a file in Chrome's trace event format, which Perfetto
+opens (docs/guides/timeline.md).
 
-One microsecond of the file is one cycle of the core, and 0 the first cycle of its first run, so that slices of classes add up to the counters.
+One microsecond of the file is one cycle of the core, and 0 the first cycle of its first run, so
+that slices of classes add up to the counters.
 """
+
 import json
 import re
 from dataclasses import dataclass
@@ -29,28 +32,40 @@ def trace_file(args, on):
     InputError
         No place for a file, a target without a timeline, a window that is none.
     """
-    given = {name: value for name in ("from", "to") if (value := getattr(args, f"trace_{name}")) is not None}
+    given = {
+        name: value
+        for name in ("from", "to")
+        if (value := getattr(args, f"trace_{name}")) is not None
+    }
     if args.trace is None:
         for name, value in given.items():
             raise InputError(f"--trace-{name} {value}: needs --trace FILE.json")
         return None
     if not on.startswith("sim:"):
-        raise InputError(f"--trace {args.trace}: only a virtual board writes a timeline (--on sim:BOARD/ISA), not {on}")
+        raise InputError(
+            f"--trace {args.trace}: only a virtual board writes a timeline (--on "
+            f"sim:BOARD/ISA), not {on}"
+        )
     if not args.trace.endswith(".json"):
         raise InputError(f"--trace {args.trace}: expected a name that ends in .json")
     check_output(args.trace, "--trace")
     for name, value in given.items():
         if not (value.isascii() and value.isdigit()) or int(value) >= 1 << 48:
-            raise InputError(f"--trace-{name} {value}: expected a number of cycles, 0 or more and below 2^48")
+            raise InputError(
+                f"--trace-{name} {value}: expected a number of cycles, 0 or more and below 2^48"
+            )
     begin, end = int(given.get("from", 0)), int(given["to"]) if "to" in given else None
     if end is not None and end <= begin:
-        raise InputError(f"--trace-to {end}: expected a cycle behind {begin}, at which the timeline begins")
+        raise InputError(
+            f"--trace-to {end}: expected a cycle behind {begin}, at which the timeline begins"
+        )
     return TraceFile(args.trace, begin, end)
 
 
 @dataclass
 class TraceFile:
     """A file that a timeline will be written to; ``begin``, ``end``: its window, in cycles."""
+
     path: str
     begin: int = 0
     end: int | None = None
@@ -59,6 +74,7 @@ class TraceFile:
     def record(self, target):
         """Records ``target``, an open virtual board, from now on."""
         from ...boards.virtual.timeline import TimelineRecorder
+
         self._recorder = TimelineRecorder(target.board, self.begin, self.end)
 
     def write(self, target, source, text=None, comments=()):
@@ -73,33 +89,77 @@ class TraceFile:
         """
         timeline = self._recorder.timeline()
         info = target.info
-        about = {"target": target.name, "board": info.board, "core": info.isa, "preset": info.preset, "clock_hz": info.clock_hz, "unit": "1 us is 1 cycle of the core"}
+        about = {
+            "target": target.name,
+            "board": info.board,
+            "core": info.isa,
+            "preset": info.preset,
+            "clock_hz": info.clock_hz,
+            "unit": "1 us is 1 cycle of the core",
+        }
         write_output(self.path, trace_json(timeline, source, about, text, comments).encode())
         notes = []
         if timeline.full_at is not None:
-            notes.append(f"--trace {self.path}: {len(timeline.slices):,} slices are the most that it takes, it ends at cycle {timeline.full_at:.0f}; "
-                         "--trace-from and --trace-to choose another part")
+            notes.append(
+                f"--trace {self.path}: {len(timeline.slices):,} slices are the most that it "
+                f"takes, it ends at cycle {timeline.full_at:.0f}; "
+                "--trace-from and --trace-to choose another part"
+            )
         if not len(timeline.slices):
-            notes.append(f"--trace {self.path}: nothing happened in its window, cycles {self.begin} to {'the end' if self.end is None else self.end}")
+            notes.append(
+                f"--trace {self.path}: nothing happened in its window, cycles {self.begin} to "
+                f"{'the end' if self.end is None else self.end}"
+            )
         return notes
 
 
 def trace_json(timeline, source, about, text=None, comments=()):
-    """Text of the file: a :class:`~quintet.boards.virtual.timeline.Timeline` with the places of its instructions."""
+    """Text of the file: a :class:`~quintet.boards.virtual.timeline.Timeline` with the places of its
+    instructions."""
     name_of = _Names(timeline, source, text, comments)
     slices = timeline.slices
     order = np.lexsort((slices["begin"], slices["row"]))
     slices = slices[order]
-    keys, which = np.unique(slices["row"].astype(np.uint64) << np.uint64(32) | slices["number"], return_inverse=True)
+    keys, which = np.unique(
+        slices["row"].astype(np.uint64) << np.uint64(32) | slices["number"], return_inverse=True
+    )
     heads = [name_of.head(int(key) >> 32, int(key) & 0xFFFF_FFFF) for key in keys]
-    begins, lengths = _cycles(slices["begin"], timeline.ticks), _cycles(slices["end"] - slices["begin"], timeline.ticks)
-    lines = [f'{heads[k]}"ts":{begin},"dur":{length}}}' for k, begin, length in zip(which.tolist(), begins, lengths, strict=True)]
+    begins, lengths = (
+        _cycles(slices["begin"], timeline.ticks),
+        _cycles(slices["end"] - slices["begin"], timeline.ticks),
+    )
+    lines = [
+        f'{heads[k]}"ts":{begin},"dur":{length}}}'
+        for k, begin, length in zip(which.tolist(), begins, lengths, strict=True)
+    ]
     _count(lines, timeline.rows, slices)
-    head = [_dump({"name": "process_name", "ph": "M", "ts": 0, "pid": _PID, "tid": 0, "args": {"name": f"{about['core']} on {about['board']}"}})]
+    head = [
+        _dump(
+            {
+                "name": "process_name",
+                "ph": "M",
+                "ts": 0,
+                "pid": _PID,
+                "tid": 0,
+                "args": {"name": f"{about['core']} on {about['board']}"},
+            }
+        )
+    ]
     for tid, shown in enumerate(timeline.rows, 1):
-        for key, value in (("thread_name", {"name": shown.row.name}), ("thread_sort_index", {"sort_index": tid})):
-            head.append(_dump({"name": key, "ph": "M", "ts": 0, "pid": _PID, "tid": tid, "args": value}))
-    return '{"displayTimeUnit":"ns","otherData":' + _dump({**about, "sources": name_of.sources}) + ',"traceEvents":[\n' + ",\n".join(head + lines) + "\n]}\n"
+        for key, value in (
+            ("thread_name", {"name": shown.row.name}),
+            ("thread_sort_index", {"sort_index": tid}),
+        ):
+            head.append(
+                _dump({"name": key, "ph": "M", "ts": 0, "pid": _PID, "tid": tid, "args": value})
+            )
+    return (
+        '{"displayTimeUnit":"ns","otherData":'
+        + _dump({**about, "sources": name_of.sources})
+        + ',"traceEvents":[\n'
+        + ",\n".join(head + lines)
+        + "\n]}\n"
+    )
 
 
 def _cycles(ticks, each):
@@ -116,7 +176,11 @@ def _count(lines, rows, slices):
             continue
         for number, at in enumerate((slices["row"] == k).nonzero()[0].tolist()):
             count = int(slices["count"][at])
-            new = f'"name":"run {number + 1}"' if shown.kind == "run" else f'"name":"{count} byte{"s" * (count != 1)}","args":{{"bytes":{count}}}'
+            new = (
+                f'"name":"run {number + 1}"'
+                if shown.kind == "run"
+                else f'"name":"{count} byte{"s" * (count != 1)}","args":{{"bytes":{count}}}'
+            )
             lines[at] = lines[at].replace('"name":""', new, 1)
 
 
@@ -126,8 +190,10 @@ def _dump(value):
 
 class _Names:
     """Names of slices."""
+
     def __init__(self, timeline, source, text, comments):
         from ...boards.virtual.activity import CLASSES
+
         self._rows, self._source, self._text, self._classes = timeline.rows, source, text, CLASSES
         #: Name of a source in the slices -> the file.
         self.sources = {}
@@ -154,10 +220,11 @@ class _Names:
         file, line = place
         args = {"line": f"{self._short(str(file))}:{line}", **args}
         lines = _lines_of(str(file))
-        written = self._comment.split(lines[line - 1], maxsplit=1)[0] if 0 < line <= len(lines) else ""
+        written = (
+            self._comment.split(lines[line - 1], maxsplit=1)[0] if 0 < line <= len(lines) else ""
+        )
         written = " ".join(written.split())
         return {"name": written[:_WIDTH] or f"line {line}", "args": args}
-
 
     def _short(self, file):
         """The file's name alone, where no other has the same."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The same job on two targets: the first byte that differs, and the instruction that wrote it."""
+
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -16,9 +17,11 @@ ARCHITECTURAL = ("instructions", "operations", "bytes_read", "bytes_written")
 class Difference:
     """The first difference of two runs' results.
 
-    ``address`` in main memory, the ``tensor`` and ``element`` it belongs to, its value on both sides, how many bytes of all
-    saves differ, and, where a model knows, ``pc``, ``file`` and ``line`` of the instruction that wrote it last.
+    ``address`` in main memory, the ``tensor`` and ``element`` it belongs to, its value on both
+    sides, how many bytes of all saves differ, and, where a model knows, ``pc``, ``file`` and
+    ``line`` of the instruction that wrote it last.
     """
+
     tensor: str
     element: str
     address: int
@@ -30,7 +33,10 @@ class Difference:
     line: int | None = None
 
     def __str__(self):
-        text = f"{self.element} at {self.address:#x} differs: {self.a} and {self.b} ({self.bytes_different} bytes differ)"
+        text = (
+            f"{self.element} at {self.address:#x} differs: {self.a} and {self.b} "
+            f"({self.bytes_different} bytes differ)"
+        )
         if self.pc is not None:
             place = f", {self.file} line {self.line}" if self.file else ""
             text += f"; written by the instruction at pc {self.pc:#x}{place}"
@@ -39,7 +45,9 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """``a`` and ``b`` are :class:`~.runner.JobResult`; ``troubles`` are lines that say what differs (none: equal)."""
+    """``a`` and ``b`` are :class:`~.runner.JobResult`; ``troubles`` are lines that say what differs
+    (none: equal)."""
+
     a: object
     b: object
     difference: Difference | None
@@ -52,13 +60,21 @@ class Comparison:
 
     def as_dict(self):
         from .report import run_object
-        return {"equal": self.equal, "isa": self.a.job.core, "a": run_object(self.a), "b": run_object(self.b),
-                "difference": asdict(self.difference) if self.difference else None, "counters": self.counters,
-                "troubles": self.troubles}
+
+        return {
+            "equal": self.equal,
+            "isa": self.a.job.core,
+            "a": run_object(self.a),
+            "b": run_object(self.b),
+            "difference": asdict(self.difference) if self.difference else None,
+            "counters": self.counters,
+            "troubles": self.troubles,
+        }
 
 
 def compare(job, a, b):
-    """Compare two runs: end, fault, saved bytes, and the counters and read-only registers that both must agree on."""
+    """Compare two runs: end, fault, saved bytes, and the counters and read-only registers that both
+    must agree on."""
     troubles, difference = [], None
     if a.outcome.status != b.outcome.status:
         troubles.append(f"{a.target} ended {a.outcome.status}, {b.target} ended {b.outcome.status}")
@@ -77,24 +93,44 @@ def compare(job, a, b):
         troubles += _register_troubles(a, b, left, right, where) if done and models else []
         for name, counts in _counters(left, right, done, models).items():
             if counts["must_agree"] and counts["a"] != counts["b"]:
-                troubles.append(f"counter {name}{where} differs: {counts['a']:,} on {a.target}, {counts['b']:,} on {b.target}")
+                troubles.append(
+                    f"counter {name}{where} differs: {counts['a']:,} on {a.target}, "
+                    f"{counts['b']:,} on {b.target}"
+                )
     done = a.outcome.status == b.outcome.status == "done"
     counters = _counters(a.outcome, b.outcome, done, models)
     return Comparison(a, b, difference, counters, troubles)
 
 
 def _counters(a, b, done, models):
-    """Counters that both know: values, and whether they must agree. What a model counts is fixed by the program; between two
-    boards only some are, the rest depends on timing. Of an instruction that did not complete a core may have counted a part."""
-    return {name: {"a": a.counters[name], "b": b.counters[name], "must_agree": done and (models or name in ARCHITECTURAL)}
-            for name in a.counters if name in b.counters}
+    """Counters that both know: values, and whether they must agree. What a model counts is fixed by
+    the program; between two boards only some are, the rest depends on timing. Of an instruction
+    that did not complete a core may have counted a part."""
+    return {
+        name: {
+            "a": a.counters[name],
+            "b": b.counters[name],
+            "must_agree": done and (models or name in ARCHITECTURAL),
+        }
+        for name in a.counters
+        if name in b.counters
+    }
 
 
 def _register_troubles(a, b, left, right, where):
-    """Read-only registers that differ after a program; what a register says of its build counts between equal builds alone."""
-    build = () if a.info.params == b.info.params else {r.name for r in a.job.isa.registers if r.build}
-    return [f"register {name}{where} differs: {value:#x} on {a.target}, {right.values[name]:#x} on {b.target}"
-            for name, value in left.values.items() if name.partition("[")[0] not in build and right.values.get(name, value) != value]
+    """Read-only registers that differ after a program; what a register says of its build counts
+    between equal builds alone."""
+    build = (
+        () if a.info.params == b.info.params else {r.name for r in a.job.isa.registers if r.build}
+    )
+    return [
+        (
+            f"register {name}{where} differs: {value:#x} on {a.target}, {right.values[name]:#x} on "
+            f"{b.target}"
+        )
+        for name, value in left.values.items()
+        if name.partition("[")[0] not in build and right.values.get(name, value) != value
+    ]
 
 
 def _fault(result):
@@ -114,8 +150,14 @@ def _first_difference(job, a, b):
     if first is None:
         return None
     save, offset = first
-    return Difference(save.name, save.element(offset), save.at + offset, _value(save, a.raw[save.name], offset),
-                      _value(save, b.raw[save.name], offset), int(count))
+    return Difference(
+        save.name,
+        save.element(offset),
+        save.at + offset,
+        _value(save, a.raw[save.name], offset),
+        _value(save, b.raw[save.name], offset),
+        int(count),
+    )
 
 
 def _value(save, data, offset):
@@ -126,6 +168,7 @@ def _value(save, data, offset):
 
 class _LastWriter:
     """Trace callback that keeps the last instruction writing one address."""
+
     def __init__(self, address):
         self.address = address
         self.pc = None
@@ -136,17 +179,20 @@ class _LastWriter:
 
 
 def verify_job(job, open_a, open_b, **options):
-    """Run ``job`` on the targets that ``open_a()`` and ``open_b()`` open, one after the other, and compare.
+    """Run ``job`` on the targets that ``open_a()`` and ``open_b()`` open, one after the other, and
+    compare.
 
-    A model runs last, with the sizes of the other target; if the results differ it runs once more to find the
-    instruction that wrote the first differing byte. Options go to :func:`~.runner.run_job`.
+    A model runs last, with the sizes of the other target; if the results differ it runs once more
+    to find the instruction that wrote the first differing byte. Options go to
+    :func:`~.runner.run_job`.
     """
     results, info = [None, None], None
     openers = [open_a, open_b]
     order = [0, 1]
     targets = [None, None]
     try:
-        # Opening a model costs nothing; a board is opened when its turn comes, since both names may mean the same one.
+        # Opening a model costs nothing; a board is opened when its turn comes, since both names may
+        # mean the same one.
         for i in order:
             if getattr(openers[i], "kind", None) == "model":
                 targets[i] = openers[i]()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a job's TOML file, and beside it the programs, arrays and labels that lie in no file yet."""
+"""Writes a job's TOML file, and beside it the programs, arrays and labels that lie in no file
+yet."""
+
 import json
 import os
 import re
@@ -26,7 +28,9 @@ def write_job(job, path, comment, extra):
         writer.member(name, array)
     files = {**writer.files, path.name: text}
     try:
-        write_places({place_below(path.parent, name): encode(contents) for name, contents in files.items()})
+        write_places(
+            {place_below(path.parent, name): encode(contents) for name, contents in files.items()}
+        )
     except ValueError as error:
         raise JobError(f"{path}: {error}") from None
     return path
@@ -39,22 +43,38 @@ class _Writer:
     ----------
     files : name -> contents, as :func:`~.arrays.encode` takes them
     """
+
     def __init__(self, path):
         self.path, self.files = path, {}
         self._read, self._written = set(), {os.path.realpath(path)}
 
     def text(self, job, comment):
-        lines = [f"# {visible(line)}".rstrip() for line in comment.splitlines()] + [f"core = {_toml(job.core)}"]
+        lines = [f"# {visible(line)}".rstrip() for line in comment.splitlines()] + [
+            f"core = {_toml(job.core)}"
+        ]
         runs = []
         for run in job.runs:
-            runs += ["[[run]]", f"program = {_toml(self._program(run.program))}", f"program_at = {run.at:#x}"]
+            runs += [
+                "[[run]]",
+                f"program = {_toml(self._program(run.program))}",
+                f"program_at = {run.at:#x}",
+            ]
             runs += [f"registers = {_toml(_Hex(run.registers))}"] if run.registers else []
         lines += [] if job.several else runs[1:]
-        for name, values, shown in (("params", job.params, _toml), ("registers", job.registers, hex)):
-            lines += [f"[{name}]"] * bool(values) + [f"{_key(key)} = {shown(value)}" for key, value in values.items()]
+        for name, values, shown in (
+            ("params", job.params, _toml),
+            ("registers", job.registers, hex),
+        ):
+            lines += [f"[{name}]"] * bool(values) + [
+                f"{_key(key)} = {shown(value)}" for key, value in values.items()
+            ]
         lines += runs if job.several else []
         for index, load in enumerate(job.loads):
-            lines += ["[[load]]", f"file = {_toml(self._load(f'load[{index}]', load))}", f"at = {load.at:#x}"]
+            lines += [
+                "[[load]]",
+                f"file = {_toml(self._load(f'load[{index}]', load))}",
+                f"at = {load.at:#x}",
+            ]
         for index, save in enumerate(job.saves):
             lines += ["[[save]]", *self._save(f"save[{index}]", save)]
         lines += [] if job.cycle_limit is None else ["[limits]", f"cycles = {job.cycle_limit}"]
@@ -64,7 +84,8 @@ class _Writer:
         return JobError(f"{self.path}: {what} = {json.dumps(name)}: expected {expected}")
 
     def _own(self, what, name):
-        """``name``, of a file that the job or its run writes, and no other part of it reads or writes."""
+        """``name``, of a file that the job or its run writes, and no other part of it reads or
+        writes."""
         place = os.path.realpath(self.path.parent / name)
         if place in self._read or place in self._written:
             raise self._error(what, name, "another name: there is a file of this one")
@@ -80,7 +101,11 @@ class _Writer:
     def _free(self, name, suffix):
         """A name made of the job's and ``name``, numbered where it is taken."""
         names = (f"{self.path.stem}_{name}{number or ''}{suffix}" for number in count())
-        return next(found for found in names if os.path.realpath(self.path.parent / found) not in self._written | self._read)
+        return next(
+            found
+            for found in names
+            if os.path.realpath(self.path.parent / found) not in self._written | self._read
+        )
 
     def _relative(self, what, name):
         """A file that is there, seen from the job."""
@@ -90,7 +115,9 @@ class _Writer:
         if not place.isprintable():
             raise self._error(what, name, "a path without control characters")
         self._read.add(place)
-        folder, base = (os.path.realpath(folder) for folder in (os.path.dirname(name) or ".", self.path.parent))
+        folder, base = (
+            os.path.realpath(folder) for folder in (os.path.dirname(name) or ".", self.path.parent)
+        )
         return Path(os.path.relpath(os.path.join(folder, os.path.basename(name)), base)).as_posix()
 
     def _program(self, program):
@@ -102,7 +129,11 @@ class _Writer:
             return program.name
         if isinstance(program, (bytes, bytearray)):
             program = bytes(program)
-            same = (name for name, contents in self.files.items() if name.endswith(".bin") and contents == program)
+            same = (
+                name
+                for name, contents in self.files.items()
+                if name.endswith(".bin") and contents == program
+            )
             return next(same, None) or self._add("program", self._free("program", ".bin"), program)
         return self._relative("program", str(program))
 
@@ -113,7 +144,9 @@ class _Writer:
             raise self._error(f"{what}.file", load.name, "contents: it is empty")
         raw = isinstance(load.given, (bytes, bytearray))
         if ".npz:" in load.name:
-            return self.member(load.name, np.frombuffer(load.data, np.uint8) if raw else load.given, f"{what}.file")
+            return self.member(
+                load.name, np.frombuffer(load.data, np.uint8) if raw else load.given, f"{what}.file"
+            )
         suffix = ".bin" if raw else ".npy"
         name = load.name if load.name.endswith(suffix) else self._free(load.name, suffix)
         return self._add(f"{what}.file", name, load.data if raw else np.asarray(load.given))
@@ -123,23 +156,59 @@ class _Writer:
         archive, _, key = name.partition(":")
         if not isinstance(self.files.get(archive), dict):
             self._add(what, archive, {})
-        if not re.fullmatch(r"\w[\w.+-]*", key) or key == "file" or key.endswith(".npy") or key in self.files[archive]:
-            raise self._error(what, name, 'an array of letters, digits and _ . + -, other than "file" and those that are there')
+        if (
+            not re.fullmatch(r"\w[\w.+-]*", key)
+            or key == "file"
+            or key.endswith(".npy")
+            or key in self.files[archive]
+        ):
+            raise self._error(
+                what,
+                name,
+                'an array of letters, digits and _ . + -, other than "file" and those that are '
+                "there",
+            )
         self.files[archive][key] = np.asarray(array)
         return name
 
     def _save(self, what, save):
         suffix = ".bin" if save.dtype is None else ".npy"
-        name = self._own(f"{what}.file", save.name if Path(save.name).suffix.lower() == suffix else save.name + suffix)
-        values = {"file": name, "at": save.at, **({"size": save.size} if save.dtype is None else
-                                                  {"dtype": np.dtype(save.dtype).name, "shape": [int(n) for n in save.shape]})}
-        read_save(Table(self.path, what, values), self.path.parent)       # refuses what it would refuse in the file
-        lines = [f"{key} = {value:#x}" if key == "at" else f"{key} = {_toml(value)}" for key, value in values.items()]
+        name = self._own(
+            f"{what}.file",
+            save.name if Path(save.name).suffix.lower() == suffix else save.name + suffix,
+        )
+        values = {
+            "file": name,
+            "at": save.at,
+            **(
+                {"size": save.size}
+                if save.dtype is None
+                else {"dtype": np.dtype(save.dtype).name, "shape": [int(n) for n in save.shape]}
+            ),
+        }
+        read_save(
+            Table(self.path, what, values), self.path.parent
+        )  # refuses what it would refuse in the file
+        lines = [
+            f"{key} = {value:#x}" if key == "at" else f"{key} = {_toml(value)}"
+            for key, value in values.items()
+        ]
         found = save.recognition
         if found is not None:
-            labels = self._relative(f"{what}.labels", found.file) if found.file else self._add(what, self._free("labels", ".npy"), np.asarray(found.labels))
-            unpack = {key: value for key in ("shape", "order", "classes") if (value := getattr(found, key)) is not None}
-            lines += [f"labels = {_toml(labels)}", *([f"unpack = {_toml(unpack)}"] if unpack else [])]
+            labels = (
+                self._relative(f"{what}.labels", found.file)
+                if found.file
+                else self._add(what, self._free("labels", ".npy"), np.asarray(found.labels))
+            )
+            unpack = {
+                key: value
+                for key in ("shape", "order", "classes")
+                if (value := getattr(found, key)) is not None
+            }
+            lines += [
+                f"labels = {_toml(labels)}",
+                *([f"unpack = {_toml(unpack)}"] if unpack else []),
+            ]
         return lines
 
 

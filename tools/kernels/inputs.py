@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the kernel libraries ask of the arrays a user gives them: the machine computes in integers of few bits, and what it cannot
-hold is refused rather than cut, by the plain reference as by the program."""
+"""What the kernel libraries ask of the arrays a user gives them: the machine computes in integers
+of few bits, and what it cannot hold is refused rather than cut, by the plain reference as by the
+program."""
+
 import re
 from collections.abc import Mapping
 
@@ -13,30 +15,43 @@ _NAME = re.compile(r"\w[\w.+-]*")
 
 
 class KernelError(ValueError):
-    """What a kernel library, or a build, cannot run, and a job that cannot be written. The message names the layer or input, the value, and
-    what was expected."""
+    """What a kernel library, or a build, cannot run, and a job that cannot be written. The message
+    names the layer or input, the value, and what was expected."""
 
 
 def is_whole(value, low, high=None):
-    """Whether ``value`` is an integer, Python's or numpy's, from ``low`` to ``high`` (``None``: no upper end)."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and low <= value and (high is None or value <= high)
+    """Whether ``value`` is an integer, Python's or numpy's, from ``low`` to ``high`` (``None``: no
+    upper end)."""
+    return (
+        isinstance(value, (int, np.integer))
+        and not isinstance(value, bool)
+        and low <= value
+        and (high is None or value <= high)
+    )
 
 
 def check_whole(what, value, low, high=None):
     """``value`` as an int from ``low`` to ``high``; raises :class:`KernelError`."""
     if is_whole(value, low, high):
         return int(value)
-    raise KernelError(f"{what} is {value!r}, expected an integer " + (f"of at least {low}" if high is None else f"from {low} to {high}"))
+    raise KernelError(
+        f"{what} is {value!r}, expected an integer "
+        + (f"of at least {low}" if high is None else f"from {low} to {high}")
+    )
 
 
 def check_name(what, name):
     """Refuses a name that cannot be part of a file's; raises :class:`KernelError`."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise KernelError(f"{what} {name!r}: the name must be of letters, digits and _ . + - alone, and begin with a letter, a digit or _")
+        raise KernelError(
+            f"{what} {name!r}: the name must be of letters, digits and _ . + - alone, and "
+            f"begin with a letter, a digit or _"
+        )
 
 
 def check_names(given, expected, what="input"):
-    """Refuses ``given``, arrays by name, if it has not exactly the names of ``expected`` (name -> text of what its array is).
+    """Refuses ``given``, arrays by name, if it has not exactly the names of ``expected`` (name ->
+    text of what its array is).
 
     Raises
     ------
@@ -44,7 +59,10 @@ def check_names(given, expected, what="input"):
         Naming the first one that is unknown or missing.
     """
     if not isinstance(given, Mapping):
-        raise KernelError(f"{what}s are {type(given).__name__}, expected arrays by name: {', '.join(expected) or 'none'}")
+        raise KernelError(
+            f"{what}s are {type(given).__name__}, expected arrays by name: "
+            f"{', '.join(expected) or 'none'}"
+        )
     for name in given:
         if name not in expected:
             raise KernelError(f"{what} {name} is unknown, expected {', '.join(expected) or 'none'}")
@@ -59,36 +77,52 @@ def integers(what, values, shape, bits, *, floats=True):
     Parameters
     ----------
     what : str, for messages: ``"input x"``
-    values : array, or nested lists. Floats that are whole numbers are taken (unless ``floats`` is false); booleans are not.
+    values : array, or nested lists.
+        Floats that are whole numbers are taken (unless ``floats`` is false); booleans are not.
     shape : tuple of sizes; a string names one that may be any but 0
     bits : width of a signed integer that must hold each value
 
     Raises
     ------
     KernelError
-        Another type or shape, or the first value that is no whole number of that width, with its index.
+        Another type or shape, or the first value that is no whole number of that width, with its
+        index.
     """
     low, high = -(1 << bits - 1), (1 << bits - 1) - 1
     try:
         array = np.asarray(values)
     except ValueError:
-        raise KernelError(f"{what}: rows of several lengths, expected integers {_shown(shape)}") from None
-    fits = len(shape) == array.ndim and all(isinstance(size, str) or size == n for size, n in zip(shape, array.shape, strict=True))
+        raise KernelError(
+            f"{what}: rows of several lengths, expected integers {_shown(shape)}"
+        ) from None
+    fits = len(shape) == array.ndim and all(
+        isinstance(size, str) or size == n for size, n in zip(shape, array.shape, strict=True)
+    )
     if fits and array.size and array.dtype.kind in ("iuOf" if floats else "iuO"):
         return _checked(what, array, low, high)
-    raise KernelError(f"{what}: {array.dtype} {list(array.shape)}, expected integers {_shown(shape)}")
+    raise KernelError(
+        f"{what}: {array.dtype} {list(array.shape)}, expected integers {_shown(shape)}"
+    )
 
 
 def _checked(what, array, low, high):
-    if array.dtype.kind == "O":         # Python integers of more than 64 bits, or no numbers
-        good = np.reshape([isinstance(v, int) and not isinstance(v, bool) and low <= v <= high for v in array.flat], array.shape)
+    if array.dtype.kind == "O":  # Python integers of more than 64 bits, or no numbers
+        good = np.reshape(
+            [
+                isinstance(v, int) and not isinstance(v, bool) and low <= v <= high
+                for v in array.flat
+            ],
+            array.shape,
+        )
     else:
         good = (array >= low) & (array <= high)
         if array.dtype.kind == "f":
             good &= array == np.floor(array)
     if not good.all():
         index = tuple(int(i) for i in np.argwhere(~good)[0])
-        raise KernelError(f"{what}{list(index)} is {array[index]}, expected an integer from {low} to {high}")
+        raise KernelError(
+            f"{what}{list(index)} is {array[index]}, expected an integer from {low} to {high}"
+        )
     return array.astype(np.int64)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Addresses of sockets as they are written: ``HOST:PORT``, ``[::1]:PORT``."""
+
 import socket
 
 __all__ = ["address_text", "parse_address", "resolve"]
@@ -23,7 +24,8 @@ def address_text(host, port):
 
 
 def resolve(host, port, flags=0):
-    """What ``getaddrinfo`` knows of TCP there, as a list of (family, address); ``OSError`` if nothing."""
+    """What ``getaddrinfo`` knows of TCP there, as a list of (family, address); ``OSError`` if
+    nothing."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
     except UnicodeError:

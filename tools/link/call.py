@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One call: requests (writes, or else none), several in flight, repeated until all are answered."""
+
 from dataclasses import dataclass
 
 from quintet.gateware.link.protocol import Status
@@ -15,7 +16,9 @@ ROUND = 40
 
 @dataclass
 class _Flight:
-    """A request in flight: when it was last sent, counted in transmissions of the call, and how often."""
+    """A request in flight: when it was last sent, counted in transmissions of the call, and how
+    often."""
+
     request: Request
     encoded: bytes
     turn: int = 0
@@ -29,29 +32,31 @@ class _Flight:
 class Call:
     """The requests of a call on their way. ``following_number`` is the first number behind them.
 
-    ``run`` returns the data of the answers. If the board turns out to be in another session, ``complete`` is false and
-    only the first requests, up to the first one without an answer, have theirs.
+    ``run`` returns the data of the answers. If the board turns out to be in another session,
+    ``complete`` is false and only the first requests, up to the first one without an answer, have
+    theirs.
     """
+
     def __init__(self, client, requests, limit, session, base, progress, finished):
         self._client = client
         self._pipe = client.pipe
         self._requests = requests
         self._limit = limit
         self._session = session
-        self._base = base                # number of request 0
+        self._base = base  # number of request 0
         self._progress = progress
-        self._finished = finished        # bytes, of earlier attempts too
+        self._finished = finished  # bytes, of earlier attempts too
         self._total = finished + sum(request.span for request in requests)
         self._results = [None] * len(requests)
-        self._first = 0                  # all requests before this one are answered
-        self._fresh = 0                  # first request that was not sent yet
-        self._flights = {}               # by request: sent and not answered
-        self._weight = 0                 # bytes in flight
-        self._unseen = 0                 # bytes that the board goes over while the line rests
+        self._first = 0  # all requests before this one are answered
+        self._fresh = 0  # first request that was not sent yet
+        self._flights = {}  # by request: sent and not answered
+        self._weight = 0  # bytes in flight
+        self._unseen = 0  # bytes that the board goes over while the line rests
         self._turn = 0
-        self._silences = 0               # times that all were sent again since the last answer
-        self._gap = None                 # request that was last sent again since the board missed it,
-        self._echoes = 0                 # and how many refusals are still due from before that
+        self._silences = 0  # times that all were sent again since the last answer
+        self._gap = None  # request that was last sent again since the board missed it,
+        self._echoes = 0  # and how many refusals are still due from before that
         self.complete = False
 
     @property
@@ -65,8 +70,13 @@ class Call:
         while self._first < len(self._requests):
             self._fill()
             rate = pipe.bytes_per_second
-            # Twice as long after each silence: a board that is slow (a simulated one is) must not drown in repeats.
-            patience = client._retry + (self._weight / rate if rate else 0) + self._unseen / client._checksum_rate
+            # Twice as long after each silence: a board that is slow (a simulated one is) must not
+            # drown in repeats.
+            patience = (
+                client._retry
+                + (self._weight / rate if rate else 0)
+                + self._unseen / client._checksum_rate
+            )
             patience *= 1 << min(self._silences, 4)
             until = min(max(heard, self._repeated) + patience, heard + client._timeout)
             for answer in client._receive(until):
@@ -78,7 +88,7 @@ class Call:
                     if answer.session == self._session:
                         continue  # to a frame of another session, which came late
                     if not self._still_ours():
-                        return self._results[:self._first]
+                        return self._results[: self._first]
                     self._again(self._flights)
                     break
                 if answer.session != self._session:
@@ -93,9 +103,13 @@ class Call:
             if self._first == len(self._requests):
                 break
             if now - heard >= client._timeout:
-                raise LinkError(f"no answer from {pipe.name} to the {self._flights[min(self._flights)].request} for "
-                                f"{now - heard:.3g} s (limit {client._timeout:g} s, repeated {self._silences} times); "
-                                f"{self._finished} of {self._total} bytes of this call are done")
+                raise LinkError(
+                    f"no answer from {pipe.name} to the "
+                    f"{self._flights[min(self._flights)].request} for "
+                    f"{now - heard:.3g} s (limit {client._timeout:g} s, repeated "
+                    f"{self._silences} times); "
+                    f"{self._finished} of {self._total} bytes of this call are done"
+                )
             if now - max(heard, self._repeated) >= patience:
                 client._idle = True
                 self._gap = None
@@ -105,7 +119,8 @@ class Call:
         return self._results
 
     def _index(self, number):
-        """The request of a number. Numbers of those answered long ago come out behind all that are in flight."""
+        """The request of a number. Numbers of those answered long ago come out behind all that are
+        in flight."""
         return self._first + (number - self._base - self._first & 0xFF)
 
     def _fill(self):
@@ -145,7 +160,9 @@ class Call:
             self._first += 1
         if flight.times == 1:
             # Answers come in the order of the requests: one that was overtaken is lost.
-            self._again([other for other in self._flights if self._flights[other].turn < flight.turn])
+            self._again(
+                [other for other in self._flights if self._flights[other].turn < flight.turn]
+            )
         self._finished += flight.request.span
         if self._progress is not None:
             self._progress(self._finished)
@@ -153,11 +170,14 @@ class Call:
     def _refused(self, index, answer):
         if answer.status == Status.BUS_ERROR:
             failed = self._requests[min(self._index(answer.expected), len(self._requests) - 1)]
-            raise BoardError(f"bus error at {answer.address & ~3:#010x}, in the {failed}", address=answer.address & ~3)
+            raise BoardError(
+                f"bus error at {answer.address & ~3:#010x}, in the {failed}",
+                address=answer.address & ~3,
+            )
         if answer.status == Status.BAD_REQUEST:
             raise LinkError(f"the board does not know the request: {self._requests[index]}")
-        # The board missed a request, and refuses all behind it. One refusal is enough to send them all again; each
-        # of the others that were on their way gives one more.
+        # The board missed a request, and refuses all behind it. One refusal is enough to send them
+        # all again; each of the others that were on their way gives one more.
         lost = self._index(answer.expected)
         if lost not in self._flights:
             return
@@ -172,6 +192,5 @@ class Call:
         """Whether the board is in our session after all."""
         answer = self._client._open(new=False)
         return answer.session == self._session and (
-            answer.status != Status.OK or self._first <= self._index(answer.sequence) <= self._fresh)
-
-
+            answer.status != Status.OK or self._first <= self._index(answer.sequence) <= self._fresh
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's side of the link: calls, made of requests that are repeated until they are answered (docs/how/link.md)."""
+"""The host's side of the link: calls, made of requests that are repeated until they are answered
+(docs/how/link.md)."""
+
 import random
 import struct
 from contextlib import contextmanager
@@ -26,12 +28,15 @@ __all__ = ["LinkClient"]
 #: What is below is main memory, where a write may be made again.
 MEMORY_END = 0x8000_0000
 
-#: Bytes of one checksum or fill request: few enough that the board's answer never takes long, on a simulated board too.
+#: Bytes of one checksum or fill request: few enough that the board's answer never takes long, on a
+#: simulated board too.
 UNSEEN = 8192
-#: So many of them are in flight: a USB bridge may keep each answer for 16 ms, and a board goes over all of them within 30.
+#: So many of them are in flight: a USB bridge may keep each answer for 16 ms, and a board goes over
+#: all of them within 30.
 UNSEEN_AT_ONCE = 16
 
-#: Of the control block (docs/how/contracts.md, section 3): registers and bits for a reset of the core.
+#: Of the control block (docs/how/contracts.md, section 3): registers and bits for a reset of the
+#: core.
 CONTROL, CORE_RESET = 0x10, 4
 STATUS, BUSY = 0x14, 1
 
@@ -44,9 +49,11 @@ class LinkClient:
     pipe : Pipe
         Where to.
     timeout : float
-        Seconds, in the pipe's time, that a call waits for an answer to any of its requests; then it ends with a :class:`LinkError`.
+        Seconds, in the pipe's time, that a call waits for an answer to any of its requests; then it
+        ends with a :class:`LinkError`.
     retry : float
-        Seconds of silence after which the unanswered requests are sent again. To it is added what the line needs for the bytes in flight.
+        Seconds of silence after which the unanswered requests are sent again. To it is added what
+        the line needs for the bytes in flight.
     window : int
         Bytes of data in flight; limited to what the line carries in 30 ms.
     chunk : int
@@ -63,12 +70,27 @@ class LinkClient:
     traffic : list of int
         Bytes on the line so far: to the board and back, repeats left out.
     damaged : int
-        Frames that came in damaged since the first answer to identify: what comes before may be the rest of one for another host, which opening
-        the port cut off.
+        Frames that came in damaged since the first answer to identify: what comes before may be the
+        rest of one for another host, which opening the port cut off.
     """
-    def __init__(self, pipe, *, timeout=2.0, retry=0.1, window=8192, chunk=MAX_DATA,
-                 checksum_rate=40_000, seed=None):
-        for name, value in (("timeout", timeout), ("retry", retry), ("window", window), ("checksum_rate", checksum_rate)):
+
+    def __init__(
+        self,
+        pipe,
+        *,
+        timeout=2.0,
+        retry=0.1,
+        window=8192,
+        chunk=MAX_DATA,
+        checksum_rate=40_000,
+        seed=None,
+    ):
+        for name, value in (
+            ("timeout", timeout),
+            ("retry", retry),
+            ("window", window),
+            ("checksum_rate", checksum_rate),
+        ):
             if not value > 0:
                 raise ValueError(f"{name} must be positive, not {value!r}")
         if not 1 <= chunk <= MAX_DATA:
@@ -88,11 +110,13 @@ class LinkClient:
         self._random = random.Random(seed)
         self._decoder = Decoder()
         self._nonce = self._random.randrange(1, 256)
-        self._session = None     # two bytes, once identify was answered
-        self._next = 0           # number of the next request
+        self._session = None  # two bytes, once identify was answered
+        self._next = 0  # number of the next request
         self._turn = 0
-        self._answered = False   # an identify of ours was, ever
-        self._idle = True        # nothing was sent since the last call: noise may stand before the next frame
+        self._answered = False  # an identify of ours was, ever
+        self._idle = (
+            True  # nothing was sent since the last call: noise may stand before the next frame
+        )
         self._header = None
 
     @property
@@ -101,7 +125,8 @@ class LinkClient:
 
     @property
     def quiet(self):
-        """Whether every request made so far was answered: no call has ended early since the session began."""
+        """Whether every request made so far was answered: no call has ended early since the session
+        began."""
         return self._session is not None
 
     def close(self):
@@ -121,19 +146,26 @@ class LinkClient:
         self._session = None
         header = self._open(new=True).data
         if len(header) != INFO_BYTES or header[:4] != b"QNTT":
-            raise LinkError(f"what answers at {self.pipe.name} is no quintet board: its info header begins with "
-                            f"{header[:4].hex(' ')}")
-        version, = struct.unpack_from("<H", header, 4)
+            raise LinkError(
+                f"what answers at {self.pipe.name} is no quintet board: its info header begins "
+                f"with "
+                f"{header[:4].hex(' ')}"
+            )
+        (version,) = struct.unpack_from("<H", header, 4)
         if not 1 <= version <= VERSION:
-            raise LinkError(f"the board at {self.pipe.name} speaks version {version} of the link protocol, this program "
-                            f"versions 1 to {VERSION}")
+            raise LinkError(
+                f"the board at {self.pipe.name} speaks version {version} of the link protocol, "
+                f"this program "
+                f"versions 1 to {VERSION}"
+            )
         self._header = header
         return header
 
     def read(self, address, size, *, progress=None):
         """``size`` bytes from ``address``, memory or registers.
 
-        ``progress``, if given, is called with the number of bytes that have arrived, again and again.
+        ``progress``, if given, is called with the number of bytes that have arrived, again and
+        again.
 
         Raises
         ------
@@ -144,90 +176,146 @@ class LinkClient:
         """
         self._check(address, size)
         chunk = 2 * self._chunk
-        requests = [Request(Operation.READ, address + at, min(chunk, size - at)) for at in range(0, size, chunk)]
+        requests = [
+            Request(Operation.READ, address + at, min(chunk, size - at))
+            for at in range(0, size, chunk)
+        ]
         return b"".join(self._call(requests, progress))
 
     def write(self, address, data, *, progress=None):
         """Writes ``data`` (any bytes-like) at ``address``. Raises as :meth:`read`."""
         data = bytes(data)
         self._check(address, len(data))
-        requests = [Request(Operation.WRITE, address + at, data=data[at:at + self._chunk])
-                    for at in range(0, len(data), self._chunk)]
+        requests = [
+            Request(Operation.WRITE, address + at, data=data[at : at + self._chunk])
+            for at in range(0, len(data), self._chunk)
+        ]
         self._call(requests, progress)
 
     def read_all(self, places):
-        """The bytes of each ``(address, size)`` of ``places``, all asked for at once, in order. Raises as :meth:`read`."""
-        requests = [[Request(Operation.READ, address + at, min(2 * self._chunk, size - at)) for at in range(0, size, 2 * self._chunk)] for address, size in places]
+        """The bytes of each ``(address, size)`` of ``places``, all asked for at once, in order.
+        Raises as :meth:`read`."""
+        requests = [
+            [
+                Request(Operation.READ, address + at, min(2 * self._chunk, size - at))
+                for at in range(0, size, 2 * self._chunk)
+            ]
+            for address, size in places
+        ]
         parts = iter(self._call([request for some in requests for request in some]))
         return [b"".join(next(parts) for _ in some) for some in requests]
 
     def write_all(self, pieces):
-        """Writes each ``(address, bytes)`` of ``pieces``, all sent at once, in order; those in a row that are runs in one request. Raises as :meth:`read`."""
+        """Writes each ``(address, bytes)`` of ``pieces``, all sent at once, in order; those in a
+        row that are runs in one request. Raises as :meth:`read`."""
         requests = []
         for address, data, run, stride in as_runs(pieces, self._chunk if self._strided else 0):
             if len(data) > run:
-                requests.append(Request(Operation.WRITE_STRIDED, address, data=data, run=run, stride=stride))
+                requests.append(
+                    Request(Operation.WRITE_STRIDED, address, data=data, run=run, stride=stride)
+                )
             else:
-                requests += [Request(Operation.WRITE, address + at, data=data[at:at + self._chunk]) for at in range(0, run, self._chunk)]
+                requests += [
+                    Request(Operation.WRITE, address + at, data=data[at : at + self._chunk])
+                    for at in range(0, run, self._chunk)
+                ]
         self._call(requests)
 
     def checksum(self, address, size, *, progress=None):
-        """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the board. Raises as :meth:`read`."""
+        """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the
+        board. Raises as :meth:`read`."""
         self._check(address, size)
-        return self._summed([Request(Operation.CHECKSUM, address + at, min(UNSEEN, size - at))
-                             for at in range(0, size, UNSEEN)], progress)
+        return self._summed(
+            [
+                Request(Operation.CHECKSUM, address + at, min(UNSEEN, size - at))
+                for at in range(0, size, UNSEEN)
+            ],
+            progress,
+        )
 
     def _summed(self, requests, progress):
         crc = 0
-        for request, data in zip(requests, self._call(requests, progress, limit=UNSEEN_AT_ONCE), strict=True):
+        for request, data in zip(
+            requests, self._call(requests, progress, limit=UNSEEN_AT_ONCE), strict=True
+        ):
             crc = combine(crc, int.from_bytes(data, "little"), request.length)
         return crc
 
     def write_strided(self, address, data, run, stride, *, progress=None):
-        """Writes ``data`` in runs of ``run`` bytes, of which each begins ``stride`` bytes behind the one before; no byte between them
-        is written. A board that has no strided requests gets one request for each run. Raises as :meth:`read`.
+        """Writes ``data`` in runs of ``run`` bytes, of which each begins ``stride`` bytes behind
+        the one before; no byte between them is written. A board that has no strided requests gets
+        one request for each run. Raises as :meth:`read`.
         """
         self._call(self._strided_writes(address, bytes(data), run, stride), progress)
 
     def write_strided_all(self, pieces):
-        """Each ``(address, data, run, stride)`` of ``pieces`` as :meth:`write_strided` writes it, all sent at once, in order."""
-        self._call([request for address, data, run, stride in pieces for request in self._strided_writes(address, bytes(data), run, stride)])
+        """Each ``(address, data, run, stride)`` of ``pieces`` as :meth:`write_strided` writes it,
+        all sent at once, in order."""
+        self._call(
+            [
+                request
+                for address, data, run, stride in pieces
+                for request in self._strided_writes(address, bytes(data), run, stride)
+            ]
+        )
 
     def _strided_writes(self, address, data, run, stride):
         if run > 0 and len(data) % run:
-            raise ValueError(f"data has {len(data)} bytes, which are no whole number of runs of {run}")
+            raise ValueError(
+                f"data has {len(data)} bytes, which are no whole number of runs of {run}"
+            )
         runs = self._runs(address, run, stride, len(data) // max(run, 1))
         requests, at = [], 0
         for place, size, group in self._grouped(runs, self._chunk):
-            requests.append(Request(Operation.WRITE_STRIDED if group else Operation.WRITE, place, data=data[at:at + size], **group))
+            requests.append(
+                Request(
+                    Operation.WRITE_STRIDED if group else Operation.WRITE,
+                    place,
+                    data=data[at : at + size],
+                    **group,
+                )
+            )
             at += size
         return requests
 
     def read_strided(self, address, run, stride, count, *, progress=None):
-        """The bytes of ``count`` runs, put together; runs as :meth:`write_strided` has them. Raises as :meth:`read`."""
+        """The bytes of ``count`` runs, put together; runs as :meth:`write_strided` has them. Raises
+        as :meth:`read`."""
         return b"".join(self._call(self._strided_reads(address, run, stride, count), progress))
 
     def read_strided_all(self, pieces):
-        """The bytes of each ``(address, run, stride, count)`` of ``pieces`` as :meth:`read_strided` gives them, all asked for at once."""
+        """The bytes of each ``(address, run, stride, count)`` of ``pieces`` as :meth:`read_strided`
+        gives them, all asked for at once."""
         requests = [self._strided_reads(*piece) for piece in pieces]
         parts = iter(self._call([request for some in requests for request in some]))
         return [b"".join(next(parts) for _ in some) for some in requests]
 
     def _strided_reads(self, address, run, stride, count):
-        return [Request(Operation.READ_STRIDED if group else Operation.READ, place, size, **group)
-                for place, size, group in self._grouped(self._runs(address, run, stride, count), 2 * self._chunk)]
+        return [
+            Request(Operation.READ_STRIDED if group else Operation.READ, place, size, **group)
+            for place, size, group in self._grouped(
+                self._runs(address, run, stride, count), 2 * self._chunk
+            )
+        ]
 
     def checksum_strided(self, address, run, stride, count, *, progress=None):
-        """CRC-32 of what :meth:`read_strided` reads, computed on the board. Raises as :meth:`read`."""
-        requests = [Request(Operation.CHECKSUM_STRIDED if group else Operation.CHECKSUM, place, size, **group)
-                    for place, size, group in self._grouped(self._runs(address, run, stride, count), UNSEEN)]
+        """CRC-32 of what :meth:`read_strided` reads, computed on the board. Raises as
+        :meth:`read`."""
+        requests = [
+            Request(
+                Operation.CHECKSUM_STRIDED if group else Operation.CHECKSUM, place, size, **group
+            )
+            for place, size, group in self._grouped(self._runs(address, run, stride, count), UNSEEN)
+        ]
         return self._summed(requests, progress)
 
     def fill(self, address, size, value=0, *, stride=None, count=1, progress=None):
-        """Writes ``value`` into each of the ``size`` bytes from ``address``, or of ``count`` runs of ``size`` bytes, ``stride`` apart.
+        """Writes ``value`` into each of the ``size`` bytes from ``address``, or of ``count`` runs
+        of ``size`` bytes, ``stride`` apart.
 
-        ``value`` is a byte (0 to 255), or bytes, which are repeated from the beginning of each run on. A pattern whose length is not
-        1, 2 or 4 or does not divide ``stride``, and a board that has no fill, take as many bytes on the line as are filled. Raises as
+        ``value`` is a byte (0 to 255), or bytes, which are repeated from the beginning of each run
+        on. A pattern whose length is not 1, 2 or 4 or does not divide ``stride``, and a board that
+        has no fill, take as many bytes on the line as are filled. Raises as
         :meth:`read`.
         """
         pattern = self._pattern(value)
@@ -242,8 +330,16 @@ class LinkClient:
             return
         # Each byte of the pattern has its lane of a word.
         lanes = bytes(pattern[lane - address & len(pattern) - 1] for lane in range(4))
-        requests = [Request(Operation.FILL, place, length, lanes, **(group or {"run": MAX_RUN, "stride": MAX_RUN}))
-                    for place, length, group in self._grouped(runs, UNSEEN)]
+        requests = [
+            Request(
+                Operation.FILL,
+                place,
+                length,
+                lanes,
+                **(group or {"run": MAX_RUN, "stride": MAX_RUN}),
+            )
+            for place, length, group in self._grouped(runs, UNSEEN)
+        ]
         self._call(requests, progress, limit=UNSEEN_AT_ONCE)
 
     @staticmethod
@@ -262,21 +358,34 @@ class LinkClient:
         return struct.unpack_from("<H", self._header or self.identify(), 4)[0] >= FIRST_STRIDED
 
     def _runs(self, address, run, stride, count):
-        """The runs of a call, checked: address, bytes of each, distance, number. Runs that touch are one."""
+        """The runs of a call, checked: address, bytes of each, distance, number. Runs that touch
+        are one."""
         for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
             if value < least:
                 raise ValueError(f"{name} must be {least} or more, not {value}")
         self._check(address, (count - 1) * stride + run if count else 0)
-        return (address, run * count, stride * count, 1) if stride == run and count else (address, run, stride, count)
+        return (
+            (address, run * count, stride * count, 1)
+            if stride == run and count
+            else (address, run, stride, count)
+        )
 
     def _grouped(self, runs, most):
-        """Address, bytes, and what its request says of runs besides, of each request of at most ``most`` bytes: as many runs as these
-        are, or a part of one."""
+        """Address, bytes, and what its request says of runs besides, of each request of at most
+        ``most`` bytes: as many runs as these are, or a part of one."""
         address, run, stride, count = runs
-        together = most // run if count > 1 and run <= MAX_RUN and step_of(run, stride) is not None and self._strided else 1
+        together = (
+            most // run
+            if count > 1 and run <= MAX_RUN and step_of(run, stride) is not None and self._strided
+            else 1
+        )
         if together > 1:
             for first in range(0, count, together):
-                yield address + first * stride, min(together, count - first) * run, {"run": run, "stride": stride}
+                yield (
+                    address + first * stride,
+                    min(together, count - first) * run,
+                    {"run": run, "stride": stride},
+                )
             return
         for place in range(address, address + count * stride, stride):
             for at in range(0, run, most):
@@ -309,10 +418,12 @@ class LinkClient:
 
     @staticmethod
     def _check(address, size):
-        if not 0 <= address < 2 ** 32:
+        if not 0 <= address < 2**32:
             raise ValueError(f"address must be 0 to 0xffffffff, not {address:#x}")
-        if not 0 <= size <= 2 ** 32 - address:
-            raise ValueError(f"size must be 0 to {2 ** 32 - address} at address {address:#x}, not {size}")
+        if not 0 <= size <= 2**32 - address:
+            raise ValueError(
+                f"size must be 0 to {2**32 - address} at address {address:#x}, not {size}"
+            )
 
     def _count(self, requests):
         for request in requests:
@@ -329,9 +440,14 @@ class LinkClient:
             self.traffic[:] = before
 
     def count_runs(self, address, rows, run, stride, *, written):
-        """Adds to ``traffic`` what :meth:`write_strided` or :meth:`read_strided` of so many ``rows`` would, where they go another way."""
+        """Adds to ``traffic`` what :meth:`write_strided` or :meth:`read_strided` of so many
+        ``rows`` would, where they go another way."""
         if rows * run:
-            self._count(self._strided_writes(address, bytes(rows * run), run, stride) if written else self._strided_reads(address, run, stride, rows))
+            self._count(
+                self._strided_writes(address, bytes(rows * run), run, stride)
+                if written
+                else self._strided_reads(address, run, stride, rows)
+            )
 
     # Sessions
 
@@ -345,8 +461,11 @@ class LinkClient:
         while True:
             now = self.pipe.now()
             if now - start >= self._timeout:
-                raise LinkError(f"no answer to identify from {self.pipe.name} for {now - start:.3g} s ({tries} tries): is the "
-                                "board configured, and are port and rate right?")
+                raise LinkError(
+                    f"no answer to identify from {self.pipe.name} for {now - start:.3g} s "
+                    f"({tries} tries): is the "
+                    "board configured, and are port and rate right?"
+                )
             if sent is None or now - sent >= self._retry:
                 self._idle = True
                 self._send(request.encode(bytes([self._nonce, 0]), 0))
@@ -363,11 +482,15 @@ class LinkClient:
                         self._answered, self._decoder.damaged = True, 0
                     self._session, self._next = answer.session, answer.sequence
                     return answer
-                # By chance the last host used the same byte, and its session has stopped; or there is no info ROM.
+                # By chance the last host used the same byte, and its session has stopped; or there
+                # is no info ROM.
                 stopped += 1
                 if stopped > 1:
-                    raise BoardError("the board cannot read its info ROM: bus error at "
-                                     f"{answer.address & ~3:#010x}", address=answer.address & ~3)
+                    raise BoardError(
+                        "the board cannot read its info ROM: bus error at "
+                        f"{answer.address & ~3:#010x}",
+                        address=answer.address & ~3,
+                    )
                 self._nonce = self._nonce % 255 + 1
                 sent = None
                 break
@@ -386,26 +509,38 @@ class LinkClient:
     # Requests in flight
 
     def _call(self, requests, progress=None, limit=64):
-        """Has all requests (writes, or else none) executed in order; returns their answers' data, in order."""
+        """Has all requests (writes, or else none) executed in order; returns their answers' data,
+        in order."""
         results, lost = [], 0
         self._count(requests)
         while len(results) < len(requests):
             if self._session is None:
                 self._open(new=True)
-            call = Call(self, requests[len(results):], limit, self._session, self._next, progress,
-                        sum(request.span for request in requests[:len(results)]))
-            # Whatever ends this call early: what is in flight may still be executed, and a new session keeps it
-            # apart from what follows.
+            call = Call(
+                self,
+                requests[len(results) :],
+                limit,
+                self._session,
+                self._next,
+                progress,
+                sum(request.span for request in requests[: len(results)]),
+            )
+            # Whatever ends this call early: what is in flight may still be executed, and a new
+            # session keeps it apart from what follows.
             session, self._session = self._session, None
             results += call.run()
             if call.complete:
                 self._session, self._next = session, call.following_number
                 continue
-            # Another session: the board was reset, or another host came. What was written before may be gone then,
-            # but that is known only above: here a request is lost if it cannot simply be made again.
+            # Another session: the board was reset, or another host came. What was written before
+            # may be gone then, but that is known only above: here a request is lost if it cannot
+            # simply be made again.
             lost += 1
             request = requests[len(results)]
             if lost > 3 or request.operation.writes and request.end > MEMORY_END:
-                raise LinkError(f"{self.pipe.name}: the board was reset, or another program opened its link; whether the "
-                                f"{request} was executed is not known")
+                raise LinkError(
+                    f"{self.pipe.name}: the board was reset, or another program opened its "
+                    f"link; whether the "
+                    f"{request} was executed is not known"
+                )
         return results

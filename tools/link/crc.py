@@ -19,7 +19,8 @@ def _multiply(a, b):
 def combine(first, second, length):
     """CRC-32 of ``A + B`` from those of A and of B, which has ``length`` bytes.
 
-    Appending to A multiplies its CRC by x^(8 * length); the constants at the two ends of the CRC cancel.
+    Appending to A multiplies its CRC by x^(8 * length); the constants at the two ends of the CRC
+    cancel.
     """
     power, square = 1 << 31, 1 << 23  # x^0, x^8
     while length:

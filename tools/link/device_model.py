@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's side of the link in Python: what a board does with the bytes it gets (docs/how/link.md).
+"""The board's side of the link in Python: what a board does with the bytes it gets
+(docs/how/link.md).
 
 For tests of the host without gateware, and of the gateware against the protocol.
 """
+
 import zlib
 
 from quintet.gateware.link.protocol import ANSWER, INFO_ADDRESS, Operation, Status, stride_of
@@ -21,6 +23,7 @@ class WordMemory:
     writes : int
         Bus cycles that wrote.
     """
+
     def __init__(self, size, base=0):
         self.base, self.data, self.writes = base, bytearray(size), 0
 
@@ -31,7 +34,7 @@ class WordMemory:
         """The word at an aligned address; ``None`` is a bus error."""
         if not self.covers(address):
             return None
-        return bytes(self.data[address - self.base:address - self.base + 4])
+        return bytes(self.data[address - self.base : address - self.base + 4])
 
     def write(self, address, word, lanes):
         """Writes those bytes of a word whose lane is set; ``False`` is a bus error."""
@@ -54,6 +57,7 @@ class DeviceModel:
     buffer : int
         Bytes of the receive buffer.
     """
+
     def __init__(self, regions, *, info_address=INFO_ADDRESS, buffer=1024):
         self.regions = list(regions)
         self._info_address = info_address
@@ -66,7 +70,7 @@ class DeviceModel:
         """What a reset of the board does to its link (memory is left alone)."""
         self.session = b"\0\0"
         self.expected = 0
-        self.stopped = None     # address of the failure
+        self.stopped = None  # address of the failure
         self.executed = 0
 
     def feed(self, received):
@@ -97,10 +101,10 @@ class DeviceModel:
             region = self._region(at & 0xFFFF_FFFC)
             word = region.read(at & 0xFFFF_FFFC) if region else None
             if word is None:
-                return bytes(data[address & 3:]), at & 0xFFFF_FFFC
+                return bytes(data[address & 3 :]), at & 0xFFFF_FFFC
             data += word
             at += 4
-        return bytes(data[address & 3:][:length]), None
+        return bytes(data[address & 3 :][:length]), None
 
     def _write(self, address, data):
         padded = bytes(address & 3) + data + bytes(-(address + len(data)) % 4)
@@ -108,7 +112,9 @@ class DeviceModel:
         for offset in range(0, len(padded), 4):
             at = ((address & ~3) + offset) & 0xFFFF_FFFC
             region = self._region(at)
-            if region is None or not region.write(at, padded[offset:offset + 4], used[offset:offset + 4]):
+            if region is None or not region.write(
+                at, padded[offset : offset + 4], used[offset : offset + 4]
+            ):
                 return at
         return None
 
@@ -152,8 +158,15 @@ class DeviceModel:
             session, sequence, address = self.session, self.expected, self._info_address
 
         def answer(status, data=b"", address=None):
-            return Answer(operation, self.session, sequence, status, data, self.expected,
-                          address if address is not None else 0).encode()
+            return Answer(
+                operation,
+                self.session,
+                sequence,
+                status,
+                data,
+                self.expected,
+                address if address is not None else 0,
+            ).encode()
 
         distance = (sequence - self.expected) & 0xFF
         if session != self.session:
@@ -171,11 +184,16 @@ class DeviceModel:
         runs = [(address, length)]
         if operation.strided:
             run = shape[0] or 256
-            runs = self._runs(address, length, run, stride_of(run, int.from_bytes(shape[1:], "little", signed=True)))
+            runs = self._runs(
+                address,
+                length,
+                run,
+                stride_of(run, int.from_bytes(shape[1:], "little", signed=True)),
+            )
         if operation == Operation.FILL:
             # Each byte of the pattern has its lane.
             runs = [*runs]
-            body = b"".join((pattern * (size // 4 + 2))[at & 3:][:size] for at, size in runs)
+            body = b"".join((pattern * (size // 4 + 2))[at & 3 :][:size] for at, size in runs)
         data, failed = self._execute(operation, runs, body)
         if failed is not None:
             self.stopped = failed

@@ -5,7 +5,8 @@ __all__ = ["BoardError", "LinkError", "RefusedError"]
 
 
 class LinkError(Exception):
-    """The board cannot be talked to: no such port, a port that vanished, no answer in time, a board that was reset."""
+    """The board cannot be talked to: no such port, a port that vanished, no answer in time, a board
+    that was reset."""
 
 
 class BoardError(LinkError):
@@ -16,6 +17,7 @@ class BoardError(LinkError):
     address : int or None
         Of a bus error, the word that failed.
     """
+
     def __init__(self, message, *, address=None):
         super().__init__(message)
         self.address = address

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Frames and their contents, as the host builds and reads them (docs/how/link.md)."""
+
 import struct
 import zlib
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ def cobs_encode(contents):
             encoded.append(255)
             encoded += block[:254]
             block = block[254:]
-        # A block of 254 bytes at the end of everything needs no further one; one before a zero does.
+        # A block of 254 bytes at the end of everything needs no further one; one before a zero
+        # does.
         if len(block) == 254 and number < len(blocks) - 1:
             encoded.append(255)
             encoded += block
@@ -37,7 +39,7 @@ def cobs_decode(encoded):
     position = 0
     while position < len(encoded):
         code = encoded[position]
-        block = encoded[position + 1:position + code]
+        block = encoded[position + 1 : position + code]
         if code == 0 or len(block) != code - 1:
             return None
         contents += block
@@ -54,8 +56,10 @@ def frame(contents):
 
 @dataclass(frozen=True)
 class Request:
-    """One request. ``length`` is that of the data it asks for or fills in; ``data`` is a write's, or the pattern (4 bytes) of a fill.
-    A strided one goes over runs of ``run`` bytes (1 to 256), of which each begins ``stride`` bytes behind the one before."""
+    """One request. ``length`` is that of the data it asks for or fills in; ``data`` is a write's,
+    or the pattern (4 bytes) of a fill. A strided one goes over runs of ``run`` bytes (1 to 256), of
+    which each begins ``stride`` bytes behind the one before."""
+
     operation: Operation
     address: int = 0
     length: int = 0
@@ -86,7 +90,11 @@ class Request:
     @property
     def line_bytes(self):
         """Bytes on the line of it and of a good answer, zeros that end them included."""
-        asked = 12 + (len(self.data) if self.operation.writes else 2) + (3 if self.operation.strided else 0)
+        asked = (
+            12
+            + (len(self.data) if self.operation.writes else 2)
+            + (3 if self.operation.strided else 0)
+        )
         if self.operation == Operation.FILL:
             asked += 2
         return tuple(size + size // 254 + 2 for size in (asked, 9 + self.answer_data))
@@ -102,21 +110,36 @@ class Request:
         if not self.operation.strided:
             return self.address + self.span
         before = (self.span - 1) // self.run
-        return max(self.address + min(self.run, self.span), self.address + before * (self.stride - self.run) + self.span)
+        return max(
+            self.address + min(self.run, self.span),
+            self.address + before * (self.stride - self.run) + self.span,
+        )
 
     def __str__(self):
         if self.operation == Operation.IDENTIFY:
             return "identify"
-        runs = f" in runs of {self.run}, {self.stride} apart," if self.operation.strided and self.run != self.stride else ""
-        return f"{self.operation.name.lower().partition('_')[0]} of {self.span} bytes{runs} at {self.address:#010x}"
+        runs = (
+            f" in runs of {self.run}, {self.stride} apart,"
+            if self.operation.strided and self.run != self.stride
+            else ""
+        )
+        return (
+            f"{self.operation.name.lower().partition('_')[0]} of {self.span} bytes{runs} at "
+            f"{self.address:#010x}"
+        )
 
 
 def as_runs(pieces, most):
-    """Pieces (address, bytes), in order, as (address, bytes, bytes of a run, distance of runs): those in a row of one length at one distance, forward or
-    back, that a frame can say are runs of one, of at most ``most`` bytes together."""
+    """Pieces (address, bytes), in order, as (address, bytes, bytes of a run, distance of runs):
+    those in a row of one length at one distance, forward or back, that a frame can say are runs of
+    one, of at most ``most`` bytes together."""
     found = []
     for address, data in pieces:
-        if found and 0 < len(data) == found[-1][2] <= MAX_RUN and len(found[-1][1]) + len(data) <= most:
+        if (
+            found
+            and 0 < len(data) == found[-1][2] <= MAX_RUN
+            and len(found[-1][1]) + len(data) <= most
+        ):
             first, before, run, stride = found[-1]
             count = len(before) // run
             gap = address - first - (count - 1) * stride
@@ -130,6 +153,7 @@ def as_runs(pieces, most):
 @dataclass(frozen=True)
 class Answer:
     """One answer. ``expected`` and ``address`` stand in answers whose status is not ok."""
+
     operation: Operation
     session: bytes
     sequence: int
@@ -170,6 +194,7 @@ class Decoder:
     damaged : int
         Frames that were dropped.
     """
+
     def __init__(self):
         self._rest = bytearray()
         self.damaged = 0
@@ -177,7 +202,9 @@ class Decoder:
     def feed(self, received):
         """Contents of the frames that are complete with these bytes."""
         self._rest += received
-        *frames, rest = bytes(self._rest).split(b"\0") if b"\0" in received else (bytes(self._rest),)
+        *frames, rest = (
+            bytes(self._rest).split(b"\0") if b"\0" in received else (bytes(self._rest),)
+        )
         # Noise without a zero must not fill the memory; what is cut off was no frame.
         self._rest = bytearray(rest[-LONGEST:])
         good = []
@@ -185,8 +212,11 @@ class Decoder:
             contents = cobs_decode(encoded)
             if not encoded:
                 continue
-            if contents is None or len(contents) < 4 or \
-                    zlib.crc32(contents[:-4]) != struct.unpack("<I", contents[-4:])[0]:
+            if (
+                contents is None
+                or len(contents) < 4
+                or zlib.crc32(contents[:-4]) != struct.unpack("<I", contents[-4:])[0]
+            ):
                 self.damaged += 1
                 continue
             good.append(contents[:-4])

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Notices: frames between a host and what serves a board to it (docs/how/link.md, "Served boards").
 
-Their first byte has bit 7 set and is no answer's, so that boards and hosts that know none drop them.
+Their first byte has bit 7 set and is no answer's, so that boards and hosts that know none drop
+them.
 """
+
 import enum
 import re
 import struct
@@ -15,14 +17,15 @@ __all__ = ["LONGEST", "TOKEN", "Notice", "decode_notice", "encode_notice"]
 #: Longest notice, encoded, without its zero.
 LONGEST = 254
 
-#: What a token looks like: nothing that a shell or the name of a target would take for something else.
+#: What a token looks like: nothing that a shell or the name of a target would take for something
+#: else.
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,128}")
 
 
 class Notice(enum.IntEnum):
-    HELLO = 0xF0       # from the host, first of all: a token, or nothing
-    REFUSED = 0xF1     # to the host: the reason; then the connection ends
-    TIME = 0xF2        # to the host: the board's time in nanoseconds, 8 bytes
+    HELLO = 0xF0  # from the host, first of all: a token, or nothing
+    REFUSED = 0xF1  # to the host: the reason; then the connection ends
+    TIME = 0xF2  # to the host: the board's time in nanoseconds, 8 bytes
 
 
 def encode_notice(kind, body=b""):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pipes of bytes to a board."""
+
 import time
 
 __all__ = ["Pipe"]
@@ -15,6 +16,7 @@ class Pipe:
     bytes_per_second : float or None
         What the line carries each way; ``None`` if it has no rate of its own.
     """
+
     name = "pipe"
     bytes_per_second = None
 
@@ -23,7 +25,8 @@ class Pipe:
         raise TypeError(f"{type(self).__name__} does not say how to write")
 
     def read(self, limit, timeout):
-        """At most ``limit`` bytes; waits for the first of them, ``timeout`` seconds of :meth:`now` at most. Empty at timeout."""
+        """At most ``limit`` bytes; waits for the first of them, ``timeout`` seconds of :meth:`now`
+        at most. Empty at timeout."""
         raise TypeError(f"{type(self).__name__} does not say how to read")
 
     def close(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A serial port as a pipe of bytes."""
+
 from .errors import LinkError
 from .pipe import Pipe
 
@@ -26,8 +27,10 @@ class SerialPipe(Pipe):
     OSError, ValueError
         The port cannot be opened. (What happens to it later is a :class:`LinkError`.)
     """
+
     def __init__(self, port, *, baud=BAUD, write_timeout=5.0):
         import serial  # late: a program that only simulates need not have it
+
         self.name = port
         self._errors = (serial.SerialException, OSError)
         self._closed = False
@@ -44,7 +47,8 @@ class SerialPipe(Pipe):
             self._quicken()
 
     def _quicken(self):
-        """USB serial converters of one maker keep short answers for 16 ms unless asked not to (Linux only)."""
+        """USB serial converters of one maker keep short answers for 16 ms unless asked not to
+        (Linux only)."""
         try:
             self._port.set_low_latency_mode(True)
         except (AttributeError, ValueError, NotImplementedError, *self._errors):
@@ -60,7 +64,7 @@ class SerialPipe(Pipe):
         try:
             view = memoryview(data)
             while view:
-                view = view[self._port.write(view):]
+                view = view[self._port.write(view) :]
         except self._errors as error:
             raise self._vanished(error) from error
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's end of what serves a board: says hello, keeps the board's time, hears a refusal (docs/how/link.md, "Served boards")."""
+"""The host's end of what serves a board: says hello, keeps the board's time, hears a refusal
+(docs/how/link.md, "Served boards")."""
+
 import struct
 
 from .errors import LinkError, RefusedError
@@ -16,9 +18,12 @@ PATIENCE = 30.0
 class ServedPipe(Pipe):
     """``pipe`` in the time of the board behind it, where a server tells it.
 
-    A served board is simulated, faster or slower than the wall's clock goes on. Its server tells the board's time, and from then on
-    :meth:`now`, the deadlines of :meth:`read` and so the repeats of ``LinkClient`` count that: what the board is still
-    working through is never late. Without a server, at a board of its own, everything stays as ``pipe`` has it.
+    A served board is simulated, faster or slower than the wall's clock goes on. Its server tells
+    the board's time, and from then on
+    :meth:`now`, the deadlines of :meth:`read` and so the repeats of ``LinkClient`` count that: what
+    the board is still
+    working through is never late. Without a server, at a board of its own, everything stays as
+    ``pipe`` has it.
 
     Parameters
     ----------
@@ -26,13 +31,14 @@ class ServedPipe(Pipe):
     token : str
         For a server that wants one.
     """
+
     def __init__(self, pipe, token=""):
         self._pipe = pipe
         self.name, self.bytes_per_second = pipe.name, pipe.bytes_per_second
-        self._rest = bytearray()    # of a frame that has not ended
-        self._heard = bytearray()   # what is for the client
-        self._told = None           # the board's time, once one was told,
-        self._ahead = 0.0           # and what it is behind the wall's clock at that moment
+        self._rest = bytearray()  # of a frame that has not ended
+        self._heard = bytearray()  # what is for the client
+        self._told = None  # the board's time, once one was told,
+        self._ahead = 0.0  # and what it is behind the wall's clock at that moment
         pipe.write(b"\0" + encode_notice(Notice.HELLO, token.encode()))
 
     def now(self):
@@ -53,7 +59,8 @@ class ServedPipe(Pipe):
         return data
 
     def sleep(self, seconds):
-        """Lets ``seconds`` of :meth:`now` pass; what comes in meanwhile is there for :meth:`read`."""
+        """Lets ``seconds`` of :meth:`now` pass; what comes in meanwhile is there for
+        :meth:`read`."""
         end = self.now() + seconds
         while (left := end - self.now()) > 0:
             self._listen(left)
@@ -79,7 +86,7 @@ class ServedPipe(Pipe):
                 text = notice[1].decode("ascii", "replace")
                 raise RefusedError("".join(c if c.isprintable() else "?" for c in text))
         if len(self._rest) > LONGEST:
-            self._heard += self._rest      # no frame; the client counts what is damaged
+            self._heard += self._rest  # no frame; the client counts what is damaged
             self._rest = bytearray()
 
     def _tell(self, seconds):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A TCP socket as a pipe of bytes."""
+
 import select
 import socket
 import time
@@ -29,6 +30,7 @@ class SocketPipe(Pipe):
     OSError
         Nothing listens there. (What happens to the connection later is a :class:`LinkError`.)
     """
+
     def __init__(self, name, *, connect_timeout=5.0, write_timeout=5.0):
         self.name = name
         self._write_timeout = write_timeout
@@ -52,11 +54,13 @@ class SocketPipe(Pipe):
         given_up = time.monotonic() + self._write_timeout
         while view:
             try:
-                view = view[connection.send(view):]
+                view = view[connection.send(view) :]
                 given_up = time.monotonic() + self._write_timeout
             except BlockingIOError:
                 if time.monotonic() > given_up:
-                    raise self._vanished(f"it has taken nothing for {self._write_timeout:g} s") from None
+                    raise self._vanished(
+                        f"it has taken nothing for {self._write_timeout:g} s"
+                    ) from None
                 select.select([], [connection], [], 0.1)
             except OSError as error:
                 # What the other side said before it left can still be read, and says why.
@@ -74,7 +78,7 @@ class SocketPipe(Pipe):
             return b""
         except OSError as error:
             raise self._vanished(error.strerror or error) from error
-        except ValueError as error:     # another thread has closed it
+        except ValueError as error:  # another thread has closed it
             raise self._vanished(error) from error
         if not data:
             raise self._vanished("the other side closed the connection")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Case: a program with registers and a memory image, for gateware and golden model alike, whatever the ISA."""
+"""Case: a program with registers and a memory image, for gateware and golden model alike, whatever
+the ISA."""
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,10 +19,12 @@ class Case:
     params : dict of build parameters
     words : list of the program's words
     registers : dict, what ``Model.run`` takes
-    memory : uint8 image from address 0, program included; its size is a multiple of 64 and is the main memory's
+    memory : uint8 image from address 0, program included;
+        its size is a multiple of 64 and is the main memory's
     fault : name of the fault that the program raises, or ``None``
     cycles : estimate of the cycles on a core with these parameters
     """
+
     name: str
     params: dict
     words: list

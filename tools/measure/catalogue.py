@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Catalogue of all measures, found by listing: the topics of this folder, and each core's, ``firmware/<isa>/measure``."""
+"""Catalogue of all measures, found by listing: the topics of this folder, and each core's,
+``firmware/<isa>/measure``."""
+
 import importlib
 from pathlib import Path
 
@@ -11,9 +13,16 @@ _HERE = Path(__file__).resolve().parent
 
 
 def _modules():
-    """Topic -> module. Tools know nothing of firmware: it is imported by name when it is asked for."""
-    own = {path.parent.name: f"quintet.tools.measure.{path.parent.name}" for path in _HERE.glob("*/__init__.py")}
-    cores = {path.parents[1].name: f"quintet.firmware.{path.parents[1].name}.measure" for path in _HERE.parents[1].glob("firmware/*/measure/__init__.py")}
+    """Topic -> module. Tools know nothing of firmware: it is imported by name when it is asked
+    for."""
+    own = {
+        path.parent.name: f"quintet.tools.measure.{path.parent.name}"
+        for path in _HERE.glob("*/__init__.py")
+    }
+    cores = {
+        path.parents[1].name: f"quintet.firmware.{path.parents[1].name}.measure"
+        for path in _HERE.parents[1].glob("firmware/*/measure/__init__.py")
+    }
     return dict(sorted({**own, **cores}.items()))
 
 
@@ -40,7 +49,9 @@ def find(names):
     for name in names:
         topic = name.partition("/")[0]
         if topic not in topics():
-            raise no_such("measure", name, [*topics(), *(table for t in topics() for table in measures(t))])
+            raise no_such(
+                "measure", name, [*topics(), *(table for t in topics() for table in measures(t))]
+            )
         known = measures(topic)
         if name != topic and name not in known:
             raise no_such("measure", name, list(known))

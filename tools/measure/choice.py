@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Choice of what a table is measured with: presets, memories, rows, settings."""
+
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -9,9 +10,13 @@ __all__ = ["Choice", "no_such"]
 
 
 def no_such(what, name, known):
-    """Error for a name that is none of ``known``: near matches where there are some, all of them otherwise."""
+    """Error for a name that is none of ``known``: near matches where there are some, all of them
+    otherwise."""
     near = get_close_matches(name, known, 3)
-    return InputError(f"{what} {name!r}: " + (f"did you mean {' or '.join(near)}?" if near else f"expected {', '.join(known)}"))
+    return InputError(
+        f"{what} {name!r}: "
+        + (f"did you mean {' or '.join(near)}?" if near else f"expected {', '.join(known)}")
+    )
 
 
 def _named(table, option, given, known, default):
@@ -35,7 +40,9 @@ def _setting(table, text, settings):
     try:
         return name, kind(value)
     except ValueError:
-        raise InputError(f"--set {text}: expected {'a whole number' if kind is int else 'a number'}") from None
+        raise InputError(
+            f"--set {text}: expected {'a whole number' if kind is int else 'a number'}"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,7 @@ class Choice:
     settings : name -> value, defaults included
     sizes : build parameters as text
     """
+
     presets: tuple = ()
     memories: tuple = ()
     only: tuple = ()
@@ -66,10 +74,16 @@ class Choice:
         """
         if sizes and not measure.sizes:
             raise InputError(f"-P {next(iter(sizes))}: {table} is measured on presets as they are")
-        return cls(_named(table, "--preset", presets, measure.presets, measure.default or measure.presets),
-                   _named(table, "--memory", memories, measure.memories, measure.memories[:1]),
-                   _named(table, "--only", only, measure.names, ()),
-                   {**measure.settings, **dict(_setting(table, text, measure.settings) for text in settings)}, dict(sizes or {}))
+        return cls(
+            _named(table, "--preset", presets, measure.presets, measure.default or measure.presets),
+            _named(table, "--memory", memories, measure.memories, measure.memories[:1]),
+            _named(table, "--only", only, measure.names, ()),
+            {
+                **measure.settings,
+                **dict(_setting(table, text, measure.settings) for text in settings),
+            },
+            dict(sizes or {}),
+        )
 
     def takes(self, name):
         """Whether the row ``name`` is to be measured."""

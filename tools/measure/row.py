@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Row of a table of measured figures, and what makes one."""
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ __all__ = ["Differs", "Measure", "Row"]
 
 class Differs(QuintetError):
     """The gateware does not give what the golden model gives: there is no figure."""
+
     code = Exit.NO
 
 
@@ -24,6 +26,7 @@ class Row:
     bound : what is required of it, or ``None``: the most that it may be, with ``least`` the least
     more : further columns, name -> value
     """
+
     what: str
     value: float
     unit: str
@@ -33,7 +36,9 @@ class Row:
 
     @property
     def missed(self):
-        return self.bound is not None and (self.value < self.bound if self.least else self.value > self.bound)
+        return self.bound is not None and (
+            self.value < self.bound if self.least else self.value > self.bound
+        )
 
 
 @dataclass(frozen=True)
@@ -43,13 +48,16 @@ class Measure:
     Attributes
     ----------
     help : one line
-    rows : function that takes a :class:`~.choice.Choice` and yields :class:`Row` as they are measured
-    presets : what ``--preset`` may name; ``default``: those measured where none is named (all of them)
+    rows : function that takes a :class:`~.choice.Choice` and yields :class:`Row` as they are
+        measured
+    presets : what ``--preset`` may name; ``default``:
+        those measured where none is named (all of them)
     memories : what ``--memory`` may name, the default first
     names : what ``--only`` may name
     settings : name -> default of what ``--set`` may change
     sizes : whether build parameters (``-P``) may be given
     """
+
     help: str
     rows: Callable
     presets: tuple = ()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board of a build, its netlist between models of the memory chip and of the host's serial line."""
+"""The board of a build, its netlist between models of the memory chip and of the host's serial
+line."""
+
 from math import ceil, lcm
 
 from ...boards.top import reset_cycles
@@ -11,15 +13,17 @@ from .simulation import NetlistSimulation
 
 __all__ = ["NetlistBoard", "power_up"]
 
-#: Periods of the oscillator until a PLL is locked, and by how much its clock is too slow until then.
+#: Periods of the oscillator until a PLL is locked, and by how much its clock is too slow until
+#: then.
 _LOCK_PERIODS, _SLOW = 300, 1.37
 #: Largest difference between a frequency of the netlist and the one that the SoC was made for.
 _NEAR = 1e-6
 
 
 def _early(clocks, hz, phase, locked):
-    """Periods that a clock of the PLL has until it is ``locked`` (picoseconds): such that what counts them without a reset counts as on a virtual board, whose
-    clocks have their phase from the first."""
+    """Periods that a clock of the PLL has until it is ``locked`` (picoseconds): such that what
+    counts them without a reset counts as on a virtual board, whose clocks have their phase from the
+    first."""
     main_hz = clocks[0][1]
     whole = lcm(*((other / main_hz).denominator for _, other, _, of_pll in clocks if of_pll))
     main, ratio = int(locked * float(main_hz) / 1e12 / _SLOW) // whole * whole, hz / main_hz
@@ -52,13 +56,22 @@ def power_up(board, soc, netlist):
         raise NetlistError("the netlist has no PLL")
     main_hz, wanted = float(clocks[0][1]), soc.clocking.settings.output_hz
     if abs(main_hz / wanted - 1) > _NEAR:
-        raise NetlistError(f"the netlist's PLL makes {main_hz / 1e6:g} MHz, and the SoC was made for {wanted / 1e6:g}")
+        raise NetlistError(
+            f"the netlist's PLL makes {main_hz / 1e6:g} MHz, and the SoC was made for "
+            f"{wanted / 1e6:g}"
+        )
     locked = _LOCK_PERIODS * 1e12 / board.oscillator_hz
-    return clocks, locks, [_early(clocks, hz, phase, locked) if of_pll else 0 for _, hz, phase, of_pll in clocks], locked
+    return (
+        clocks,
+        locks,
+        [_early(clocks, hz, phase, locked) if of_pll else 0 for _, hz, phase, of_pll in clocks],
+        locked,
+    )
 
 
 class NetlistBoard(SimulatedBoard):
-    """A board that is switched on, whose FPGA is a :class:`~.netlist.Netlist`. Members as of :class:`~quintet.boards.virtual.board.VirtualBoard`.
+    """A board that is switched on, whose FPGA is a :class:`~.netlist.Netlist`. Members as of
+    :class:`~quintet.boards.virtual.board.VirtualBoard`.
 
     Parameters
     ----------
@@ -80,6 +93,7 @@ class NetlistBoard(SimulatedBoard):
     NetlistError
         It is no netlist of that SoC: a pin is missing, or its PLL makes another main clock.
     """
+
     def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None, before=None):
         self.soc, self.clock_hz, self._limit = soc, soc.clock_hz, limit
         clocks, locks, early, locked = power_up(board, soc, netlist)
@@ -90,17 +104,28 @@ class NetlistBoard(SimulatedBoard):
         self.reset_cycles = reset_cycles(early[0])
         for (net, hz, phase, of_pll), periods in zip(clocks, early, strict=True):
             period = 1e12 / float(hz)
-            c.netlist_clock(handle, net, (1 + float(phase)) * period, period, locked if of_pll else 0, _SLOW, periods)
+            c.netlist_clock(
+                handle,
+                net,
+                (1 + float(phase)) * period,
+                period,
+                locked if of_pll else 0,
+                _SLOW,
+                periods,
+            )
         for net in locks:
             c.netlist_lock(handle, net, locked)
-        # The SoC's whole hertz, as the virtual board has them: a tie between an edge of the line and one of the clock falls alike on both.
+        # The SoC's whole hertz, as the virtual board has them: a tie between an edge of the line
+        # and one of the clock falls alike on both.
         c.netlist_line(handle, soc.clock_hz / board.link.baud)
         if soc.backing.kind == "SDRAM":
             config = BoardConfig()
             describe_chip(config, soc, soc.backing.part, soc.clocking.sdram.path)
             c.netlist_sdram(handle, config)
         elif soc.backing.kind == "SRAM":
-            c.netlist_sram(handle, soc.backing.part.address_bits, soc.clock_hz > soc.backing.part.max_hz)
+            c.netlist_sram(
+                handle, soc.backing.part.address_bits, soc.clock_hz > soc.backing.part.max_hz
+            )
         if before is not None:
             before(self.simulation)
         self.simulation.finish()
@@ -108,14 +133,19 @@ class NetlistBoard(SimulatedBoard):
         self.pipe = VirtualPipe(self, f"netlist:{board.name}", board.link.baud / 10)
 
     def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
-        """As of every simulated board; a :class:`~quintet.boards.virtual.native.SimulationError`, too, once it has run for too many cycles."""
+        """As of every simulated board; a :class:`~quintet.boards.virtual.native.SimulationError`,
+        too, once it has run for too many cycles."""
         if self._limit is not None and self.cycle > self._limit:
             raise SimulationError(f"no end after {self._limit:,} cycles")
         super().advance(cycles, wanted, silence)
 
     def _lights(self):
-        """Whether the LEDs (busy, fault) are lit: other than when they were first looked at, at rest."""
-        levels = tuple(bool(level(self.simulation.handle)) for level in (self.simulation.c.board_busy, self.simulation.c.board_fault))
+        """Whether the LEDs (busy, fault) are lit: other than when they were first looked at, at
+        rest."""
+        levels = tuple(
+            bool(level(self.simulation.handle))
+            for level in (self.simulation.c.board_busy, self.simulation.c.board_fault)
+        )
         if self._dark is None:
             self._dark = levels
         return tuple(level != dark for level, dark in zip(levels, self._dark, strict=True))
@@ -132,7 +162,8 @@ class NetlistBoard(SimulatedBoard):
 
     @property
     def lit(self):
-        """Whether all LEDs that the board has are lit, ``"some"`` if only some are, ``None`` if it has none."""
+        """Whether all LEDs that the board has are lit, ``"some"`` if only some are, ``None`` if it
+        has none."""
         on = {lit for lit, there in zip(self._lights(), self._leds, strict=True) if there}
         return on.pop() if len(on) == 1 else "some" if on else None
 
@@ -143,5 +174,6 @@ class NetlistBoard(SimulatedBoard):
 
     @property
     def rises(self):
-        """Nanoseconds from a change of the SDRAM's lines to its clock's edge, as the netlist's clocks have it: the least."""
+        """Nanoseconds from a change of the SDRAM's lines to its clock's edge, as the netlist's
+        clocks have it: the least."""
         return self.simulation.c.netlist_rises(self.simulation.handle) / 1000

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A build against what was simulated: its netlist and the virtual board hold the same conversation, to the cycle."""
+"""A build against what was simulated: its netlist and the virtual board hold the same conversation,
+to the cycle."""
+
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +21,8 @@ from .registers.reference import follow, make_reference, words
 
 __all__ = ["Check", "Subject", "check_build"]
 
-#: By how much the phase of an SDRAM's clock may differ from the one that the build reports, in nanoseconds.
+#: By how much the phase of an SDRAM's clock may differ from the one that the build reports, in
+#: nanoseconds.
 _PHASE_NEAR = 0.02
 
 
@@ -31,11 +34,14 @@ class Check:
     ----------
     netlist, virtual : Outcome
     cells : dict, kind -> how many the netlist has
-    sdram_rises_ns : from a change of an SDRAM's lines to its clock, by the netlist's clocks; ``None`` without such a chip
-    registers : dict, how many bits of the gateware's registers were ``compared``, and how many are ``without a name`` in the netlist
+    sdram_rises_ns : from a change of an SDRAM's lines to its clock,
+        by the netlist's clocks; ``None`` without such a chip
+    registers : dict, how many bits of the gateware's registers were ``compared``,
+        and how many are ``without a name`` in the netlist
     wrong : list of str, all that differs; empty: what is built is what was simulated
     seconds : wall time of both conversations
     """
+
     netlist: Outcome
     virtual: Outcome
     cells: dict
@@ -49,8 +55,16 @@ class Check:
         return not self.wrong
 
     def as_dict(self):
-        return {"ok": self.ok, "wrong": self.wrong, "cells": self.cells, "registers": self.registers, "sdram_rises_ns": self.sdram_rises_ns, "cycles": self.netlist.cycles,
-                "seconds": round(self.seconds, 1), "findings": [asdict(finding) for finding in self.netlist.findings]}
+        return {
+            "ok": self.ok,
+            "wrong": self.wrong,
+            "cells": self.cells,
+            "registers": self.registers,
+            "sdram_rises_ns": self.sdram_rises_ns,
+            "cycles": self.netlist.cycles,
+            "seconds": round(self.seconds, 1),
+            "findings": [asdict(finding) for finding in self.netlist.findings],
+        }
 
 
 def _report(folder):
@@ -58,14 +72,25 @@ def _report(folder):
     try:
         report = json.loads(path.read_text())
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; expected the folder of a build (quintet build -o)") from None
+        raise InputError(
+            f"{path}: {error.strerror or error}; expected the folder of a build (quintet build -o)"
+        ) from None
     except ValueError:
         raise InputError(f"{path}: not JSON; expected the report of a build") from None
-    missing = [name for name in ("board", "isa", "link", "preset", "params", "clock_asked_mhz", "bitstream") if not isinstance(report, dict) or name not in report]
+    missing = [
+        name
+        for name in ("board", "isa", "link", "preset", "params", "clock_asked_mhz", "bitstream")
+        if not isinstance(report, dict) or name not in report
+    ]
     if missing:
-        raise InputError(f"{path}: no {missing[0]}; expected the report of a build that ended with a bitstream")
+        raise InputError(
+            f"{path}: no {missing[0]}; expected the report of a build that ended with a bitstream"
+        )
     if report["link"] != "uart":
-        raise InputError(f"{path}: link {report['link']}; only builds with link uart can be checked, since the host is simulated at a serial line's pins")
+        raise InputError(
+            f"{path}: link {report['link']}; only builds with link uart can be checked, since "
+            f"the host is simulated at a serial line's pins"
+        )
     return report
 
 
@@ -89,41 +114,76 @@ class Subject:
     InputError, NetlistError, BuildError, NoDeviceError
         As of :func:`check_build`.
     """
+
     def __init__(self, folder, cache=None, routed=False):
         from ...boards import open_board
         from ...gateware.cores import open_room
+
         self.folder, self.report, self._cache = Path(folder), _report(folder), cache
         self.board = open_board(self.report["board"])
         self._room = open_room(self.report["isa"]) if self.report["isa"] else None
-        self.netlist = read_back(self.folder, self.board) if routed else read_build(self.folder, self.board.family)
+        self.netlist = (
+            read_back(self.folder, self.board)
+            if routed
+            else read_build(self.folder, self.board.family)
+        )
         name_pads(self.netlist, self.board, self.soc("own"))
 
     def soc(self, family):
-        """The SoC again; ``family`` as of :meth:`~quintet.boards.board.Board.make_soc`. It is never elaborated."""
+        """The SoC again; ``family`` as of :meth:`~quintet.boards.board.Board.make_soc`. It is never
+        elaborated."""
         report = self.report
-        made = self.board.make_soc(room=self._room, preset=report["preset"], params=report["params"] or None,
-                                   clock_hz=round(report["clock_asked_mhz"] * 1e6), link="uart", family=family)
+        made = self.board.make_soc(
+            room=self._room,
+            preset=report["preset"],
+            params=report["params"] or None,
+            clock_hz=round(report["clock_asked_mhz"] * 1e6),
+            link="uart",
+            family=family,
+        )
         settle(made)
         return made
 
     def virtual(self, progress=None, before=None):
-        """Its virtual board, with wires to the host; ``before`` as of :class:`~quintet.boards.virtual.board.VirtualBoard`."""
+        """Its virtual board, with wires to the host; ``before`` as of
+        :class:`~quintet.boards.virtual.board.VirtualBoard`."""
         from ...boards.virtual.board import VirtualBoard
+
         _, _, early, _ = power_up(self.board, self.soc("own"), self.netlist)
-        return VirtualBoard(board=self.board, soc=self.soc(None), link="wire", cache=self._cache, progress=progress, reset_cycles=reset_cycles(early[0]),
-                            before=before)
+        return VirtualBoard(
+            board=self.board,
+            soc=self.soc(None),
+            link="wire",
+            cache=self._cache,
+            progress=progress,
+            reset_cycles=reset_cycles(early[0]),
+            before=before,
+        )
 
     def own_clock_late_ns(self):
-        """Nanoseconds by which the core's own clock rises after the main one, by the netlist's PLL. On a virtual board both rise together."""
+        """Nanoseconds by which the core's own clock rises after the main one, by the netlist's PLL.
+        On a virtual board both rise together."""
         soc = self.soc("own")
         if soc.domain is None:
             return 0.0
-        (_, main_hz, _, _), *others = self.netlist.clocks(f"{self.board.oscillator}_0", self.board.oscillator_hz)[0]
-        return next((float(phase % 1 / hz) * 1e9 for _, hz, phase, _ in others if hz == main_hz * soc.domain.ratio), 0.0)
+        (_, main_hz, _, _), *others = self.netlist.clocks(
+            f"{self.board.oscillator}_0", self.board.oscillator_hz
+        )[0]
+        return next(
+            (
+                float(phase % 1 / hz) * 1e9
+                for _, hz, phase, _ in others
+                if hz == main_hz * soc.domain.ratio
+            ),
+            0.0,
+        )
 
     def placed(self, netlist=None, seed=1, limit=None, before=None):
-        """The board around its netlist, or around another one; as of :class:`~.board.NetlistBoard`."""
-        return NetlistBoard(self.board, self.soc("own"), netlist or self.netlist, seed, self._cache, limit, before)
+        """The board around its netlist, or around another one; as of
+        :class:`~.board.NetlistBoard`."""
+        return NetlistBoard(
+            self.board, self.soc("own"), netlist or self.netlist, seed, self._cache, limit, before
+        )
 
     @property
     def name(self):
@@ -136,7 +196,8 @@ def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: N
     Parameters
     ----------
     folder : path of the build
-    seed : int, of all that the chip does not define: contents of memories, floating inputs, reads that meet a write
+    seed : int, of all that the chip does not define: contents of memories, floating inputs,
+        reads that meet a write
     every : bool, all units of the core
     cache : as of :func:`~quintet.boards.virtual.compile.build_library`
     progress : callable(str)
@@ -151,7 +212,8 @@ def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: N
     InputError
         It is no folder of a build with a serial link.
     NetlistError
-        The netlist holds a cell, or a mode of one, that the simulation does not know, or is not one of that SoC.
+        The netlist holds a cell, or a mode of one, that the simulation does not know, or is not one
+        of that SoC.
     ToolMissing, CompileError, NoDeviceError, BuildError
         A tool is missing or fails.
     """
@@ -161,7 +223,8 @@ def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: N
     progress("simulating the virtual board")
     reference = make_reference(subject, every, progress)
     progress("simulating the netlist")
-    # Once with all that the chip does not define drawn by chance, once, beside it, with that as on the virtual board, for its registers.
+    # Once with all that the chip does not define drawn by chance, once, beside it, with that as on
+    # the virtual board, for its registers.
     with ThreadPoolExecutor(1) as beside:
         followed = beside.submit(follow, subject, reference, every)
         with subject.placed(seed=seed, limit=reference.limit) as placed:
@@ -173,13 +236,31 @@ def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: N
         wrong += words(subject, reference, [difference], every)
     elif not wrong:
         wrong += compare(calm, reference.outcome)
-    check = Check(ours, reference.outcome, subject.netlist.count(), rises, reference.count, wrong, time.monotonic() - began)
+    check = Check(
+        ours,
+        reference.outcome,
+        subject.netlist.count(),
+        rises,
+        reference.count,
+        wrong,
+        time.monotonic() - began,
+    )
     if not routed and not check.registers["compared"]:
-        check.wrong.append("the netlist has none of the names of the gateware's registers; expected most of them")
+        check.wrong.append(
+            "the netlist has none of the names of the gateware's registers; expected most of them"
+        )
     if late := subject.own_clock_late_ns():
-        check.wrong.append(f"the core's own clock rises {late:.2f} ns after the main clock; 0 expected, as on the virtual board")
+        check.wrong.append(
+            f"the core's own clock rises {late:.2f} ns after the main clock; 0 expected, as on "
+            f"the virtual board"
+        )
     if rises is not None:
-        wanted = subject.report["sdram"]["phase_degrees"] / 360 * 1000 / subject.report["clock_real_mhz"]
+        wanted = (
+            subject.report["sdram"]["phase_degrees"] / 360 * 1000 / subject.report["clock_real_mhz"]
+        )
         if abs(rises - wanted) > _PHASE_NEAR + 0.0005 * wanted:
-            check.wrong.append(f"the SDRAM's clock rises {rises:.2f} ns after its lines change; {wanted:.2f} expected")
+            check.wrong.append(
+                f"the SDRAM's clock rises {rises:.2f} ns after its lines change; {wanted:.2f} "
+                f"expected"
+            )
     return check

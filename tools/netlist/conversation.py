@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a host and a board say to each other in a check, and what differs between two boards."""
+
 import random
 import zlib
 from dataclasses import dataclass
@@ -14,36 +15,51 @@ from .exchange import exchange
 
 __all__ = ["Heard", "Outcome", "compare", "converse", "patience"]
 
-#: Deadlines of the host in bytes of the line: nothing answers later, and what is broken shall be seen soon.
+#: Deadlines of the host in bytes of the line: nothing answers later, and what is broken shall be
+#: seen soon.
 _TIMEOUT, _RETRY = 3000, 1200
-#: A netlist may take so many times the cycles of the virtual board, and so many more, before it counts as stuck.
+#: A netlist may take so many times the cycles of the virtual board, and so many more, before it
+#: counts as stuck.
 _PATIENCE, _MORE = 3, 1_000_000
-#: Seconds after power-up and the memory chip's initialisation at which a host comes: cores have cleared themselves, and lights are dark.
+#: Seconds after power-up and the memory chip's initialisation at which a host comes: cores have
+#: cleared themselves, and lights are dark.
 _LATER = 300e-6
 #: Bytes that are written and read; an address that is a multiple of nothing.
 _BYTES, _AT = 217, 0x103
 #: Bytes of a short answer on the line, or more.
 _ANSWER = 32
-#: Places of the LED's and the reset's registers of the SoC; cycles until a reset has come at the latest, and those that the clocks may take
-#: to be right after power-up or a reset.
+#: Places of the LED's and the reset's registers of the SoC; cycles until a reset has come at the
+#: latest, and those that the clocks may take to be right after power-up or a reset.
 _SOC_LED, _SOC_RESET, _RESET_CYCLES, _START_CYCLES = 0x0C, 0x10, 1 << 17, 1 << 14
 
 
 @dataclass(frozen=True)
 class Heard:
-    """Bytes that came from the board until ``cycle`` of the conversation, and whether its lights were lit then: ``busy``, ``fault`` (``None``: it has none)."""
+    """Bytes that came from the board until ``cycle`` of the conversation, and whether its lights
+    were lit then: ``busy``, ``fault`` (``None``: it has none)."""
+
     cycle: int
     data: bytes
     lights: tuple
 
     def __str__(self):
-        lit = " and ".join(name for name, on in zip(("busy", "fault"), self.lights, strict=True) if on) or "none"
-        return f"{self.data[:12].hex(' ')}{' ...' if len(self.data) > 12 else ''} by cycle {self.cycle:,}, lights: {lit}"
+        lit = (
+            " and ".join(
+                name for name, on in zip(("busy", "fault"), self.lights, strict=True) if on
+            )
+            or "none"
+        )
+        return (
+            f"{self.data[:12].hex(' ')}{' ...' if len(self.data) > 12 else ''} by cycle "
+            f"{self.cycle:,}, lights: {lit}"
+        )
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a conversation gave: ``findings``, ``cycles`` of the main clock that it took, ``failed``: what ended it before its end, ``heard``: all that came."""
+    """What a conversation gave: ``findings``, ``cycles`` of the main clock that it took,
+    ``failed``: what ended it before its end, ``heard``: all that came."""
+
     findings: tuple
     cycles: int
     failed: str = ""
@@ -55,10 +71,19 @@ class Outcome:
 
 
 class _Listener:
-    """A board's pipe, and all that comes through it while it listens; it ends the conversation where something else comes than ``expected``, or once the
-    board's cycle is above ``until`` (``None``: never)."""
+    """A board's pipe, and all that comes through it while it listens; it ends the conversation
+    where something else comes than ``expected``, or once the board's cycle is above ``until``
+    (``None``: never)."""
+
     def __init__(self, board, expected, until):
-        self._board, self._pipe, self._expected, self._until, self.heard, self._on = board, board.pipe, expected, until, [], False
+        self._board, self._pipe, self._expected, self._until, self.heard, self._on = (
+            board,
+            board.pipe,
+            expected,
+            until,
+            [],
+            False,
+        )
         known = open_board(board.soc.board_name)
         self._leds = known.busy_led is not None, known.fault_led is not None
 
@@ -68,12 +93,17 @@ class _Listener:
             raise SimulationError(f"the end, by cycle {self._until:,}")
         if self._on and data:
             self.heard.append(Heard(self._board.cycle - self._pipe.epoch, data, self._lights()))
-            if self._expected is not None and self.heard[-1:] != list(self._expected[len(self.heard) - 1:len(self.heard)]):
+            if self._expected is not None and self.heard[-1:] != list(
+                self._expected[len(self.heard) - 1 : len(self.heard)]
+            ):
                 raise SimulationError(f"the line says {self.heard[-1]}")
         return data
 
     def _lights(self):
-        return tuple(lit if there else None for lit, there in zip((self._board.busy, self._board.fault), self._leds, strict=True))
+        return tuple(
+            lit if there else None
+            for lit, there in zip((self._board.busy, self._board.fault), self._leds, strict=True)
+        )
 
     def start(self):
         """From here on; a netlist's lights are dark now."""
@@ -88,21 +118,24 @@ class _Listener:
 
 
 def _align(board):
-    """Let time pass until the memory chip has just been refreshed, so that both boards are at the same place of its interval."""
+    """Let time pass until the memory chip has just been refreshed, so that both boards are at the
+    same place of its interval."""
     count = board.refreshes
     while board.soc.backing.kind == "SDRAM" and board.refreshes == count:
         board.advance(1)
 
 
 def converse(board, name, every=False, expected=None, until=None):
-    """What a host and a board say to each other: frames good and bad, write, read, sum up, the core's units, lights, a reset.
+    """What a host and a board say to each other: frames good and bad, write, read, sum up, the
+    core's units, lights, a reset.
 
     Parameters
     ----------
     board : VirtualBoard or NetlistBoard
     name : str, of the target
     every : bool, all units of the core rather than one
-    expected : sequence of Heard, optional; where something else comes, the conversation has failed at once
+    expected : sequence of Heard, optional; where something else comes,
+        the conversation has failed at once
     until : int, optional; cycle of the board behind which it ends, failed, too
 
     Returns
@@ -112,12 +145,14 @@ def converse(board, name, every=False, expected=None, until=None):
     from ..link.client import LinkClient
     from ..targets.link import LinkTarget
     from ..targets.sim import SimTarget
+
     findings, began, ended, line = [], 0, None, _Listener(board, expected, until)
     try:
         start = getattr(board.soc.backing, "powerup_ns", 0) * 1e-9 + _LATER
         board.advance(max(1, board.reset_cycles + round(start * board.clock_hz) - board.cycle))
         _align(board)
-        # The host's pauses, too, shall be the same to the cycle: they are rounded by the time of day.
+        # The host's pauses, too, shall be the same to the cycle: they are rounded by the time of
+        # day.
         began = board.pipe.epoch = board.cycle
         line.start()
         for finding in exchange(line, board.soc):
@@ -126,13 +161,32 @@ def converse(board, name, every=False, expected=None, until=None):
         client = LinkClient(line, seed=1, timeout=_TIMEOUT * byte, retry=_RETRY * byte)
         target = LinkTarget(client=client, name=name, kind="sim")
         info = target.info
-        findings.append(Finding("link", "identify", True, f"{info.board}, {info.isa or 'no core'} {info.preset or ''}".rstrip() + f", {info.clock_hz / 1e6:g} MHz"))
+        findings.append(
+            Finding(
+                "link",
+                "identify",
+                True,
+                f"{info.board}, {info.isa or 'no core'} {info.preset or ''}".rstrip()
+                + f", {info.clock_hz / 1e6:g} MHz",
+            )
+        )
         findings += _memory(target)
         if info.isa is not None:
-            # What a unit needs is put into a memory chip where it lies: over the line it would take longer than all the rest.
-            findings += test_core(SimTarget(client=client, name=name, board=board, direct=board.chip is not None), one=not every)
+            # What a unit needs is put into a memory chip where it lies: over the line it would take
+            # longer than all the rest.
+            findings += test_core(
+                SimTarget(client=client, name=name, board=board, direct=board.chip is not None),
+                one=not every,
+            )
         again = client.repeats + client.damaged
-        findings.append(Finding("link", "frames", not again, f"{client.repeats} requests sent again, {client.damaged} answers spoilt"))
+        findings.append(
+            Finding(
+                "link",
+                "frames",
+                not again,
+                f"{client.repeats} requests sent again, {client.damaged} answers spoilt",
+            )
+        )
         # From here on what is said depends on when each board was awake.
         line.stop()
         ended = board.cycle - began
@@ -142,7 +196,9 @@ def converse(board, name, every=False, expected=None, until=None):
             # The chip's model would miss its refreshes while the controller initialises it again.
             findings.append(_reset(target, board, start))
     except (LinkError, SimulationError) as error:
-        return Outcome(tuple(findings), (ended or board.cycle - began), str(error), tuple(line.heard))
+        return Outcome(
+            tuple(findings), (ended or board.cycle - began), str(error), tuple(line.heard)
+        )
     return Outcome(tuple(findings), ended, "", tuple(line.heard))
 
 
@@ -152,20 +208,33 @@ def _memory(target):
     for at in (_AT, size - _BYTES):
         data = rng.randbytes(_BYTES)
         target.write(at, data)
-        equal, summed = target.read(at, _BYTES) == data, target.checksum(at, _BYTES) == zlib.crc32(data)
-        found = f"{_BYTES} bytes at {at:#x}: " + ("equal" if equal else "DIFFERENT") + (", sum right" if summed else ", sum WRONG")
+        equal, summed = (
+            target.read(at, _BYTES) == data,
+            target.checksum(at, _BYTES) == zlib.crc32(data),
+        )
+        found = (
+            f"{_BYTES} bytes at {at:#x}: "
+            + ("equal" if equal else "DIFFERENT")
+            + (", sum right" if summed else ", sum WRONG")
+        )
         yield Finding("memory", "write, read, checksum", equal and summed, found)
 
 
 def _counter(target, board):
-    """The SoC's cycle counter, at two moments: what passed between them, and how far it is behind the clock since power-up."""
+    """The SoC's cycle counter, at two moments: what passed between them, and how far it is behind
+    the clock since power-up."""
     counts = [(target.soc_cycles(), board.cycle) for _ in range(2)]
     (first, before), (last, after) = counts
     late = max(cycle - count for count, cycle in counts)
     most = _START_CYCLES + round(_ANSWER * board.clock_hz / board.pipe.bytes_per_second)
     ok = 0 <= late <= most
-    return Finding("clock", "cycle counter", ok, f"{last - first:,} cycles between two reads, {after - before:,} by the clock"
-                   + ("" if ok else f"; {late:,} behind the clock since power-up, expected 0 to {most:,}"))
+    return Finding(
+        "clock",
+        "cycle counter",
+        ok,
+        f"{last - first:,} cycles between two reads, {after - before:,} by the clock"
+        + ("" if ok else f"; {late:,} behind the clock since power-up, expected 0 to {most:,}"),
+    )
 
 
 def _lights(target, board):
@@ -174,11 +243,17 @@ def _lights(target, board):
     for value in (1, 0):
         target.write_soc_word(_SOC_LED, value)
         right = right and target.soc_word(_SOC_LED) == value and board.lit in (None, bool(value))
-    return Finding("LED", "lights", right, "lit and dark" if right else "NOT lit and dark as their register says")
+    return Finding(
+        "LED",
+        "lights",
+        right,
+        "lit and dark" if right else "NOT lit and dark as their register says",
+    )
 
 
 def _reset(target, board, start):
-    """A reset of the whole SoC: the counter of cycles begins again, the light is off, the link answers a new host."""
+    """A reset of the whole SoC: the counter of cycles begins again, the light is off, the link
+    answers a new host."""
     target.write_soc_word(_SOC_LED, 1)
     began = board.cycle
     target.write_soc_word(_SOC_RESET, 1)
@@ -186,9 +261,20 @@ def _reset(target, board, start):
     target.client.pipe.sleep(start)
     target.client.identify()
     led, count = target.soc_word(_SOC_LED), target.soc_cycles()
-    # A netlist's reset is that of its PLL's lock, a virtual board's a fixed number of cycles: only the bound is the same.
+    # A netlist's reset is that of its PLL's lock, a virtual board's a fixed number of cycles: only
+    # the bound is the same.
     ok = led == 0 and 0 < count < board.cycle - began
-    return Finding("link", "reset", ok, "identifies again" if ok else f"the light's register is {led}, the counter of cycles {count:,}, {board.cycle - began:,} cycles later")
+    return Finding(
+        "link",
+        "reset",
+        ok,
+        "identifies again"
+        if ok
+        else (
+            f"the light's register is {led}, the counter of cycles {count:,}, "
+            f"{board.cycle - began:,} cycles later"
+        ),
+    )
 
 
 def patience(cycles):
@@ -206,8 +292,14 @@ def compare(netlist, virtual):
                 yield f"the {which}, {finding.name}: {finding.found}"
     for ours, theirs in zip(netlist.findings, virtual.findings, strict=False):
         if ours.counters != theirs.counters:
-            names = [name for name in theirs.counters if ours.counters.get(name) != theirs.counters[name]]
-            yield f"{ours.name}: counters differ, {', '.join(f'{n} {ours.counters.get(n)} of {theirs.counters[n]}' for n in names)} (netlist, virtual board)"
+            names = [
+                name for name in theirs.counters if ours.counters.get(name) != theirs.counters[name]
+            ]
+            yield (
+                f"{ours.name}: counters differ, "
+                f"{', '.join(f'{n} {ours.counters.get(n)} of {theirs.counters[n]}' for n in names)} "
+                f"(netlist, virtual board)"
+            )
         elif ours != theirs:
             yield f"{ours.name}: {ours.found} (netlist), {theirs.found} (virtual board)"
     for ours, theirs in zip_longest(netlist.heard, virtual.heard, fillvalue="nothing more"):
@@ -215,4 +307,7 @@ def compare(netlist, virtual):
             yield f"the line differs: {ours} (netlist), {theirs} (virtual board)"
             break
     if netlist.ok and virtual.ok and netlist.cycles != virtual.cycles:
-        yield f"the conversation took {netlist.cycles:,} cycles on the netlist, {virtual.cycles:,} on the virtual board"
+        yield (
+            f"the conversation took {netlist.cycles:,} cycles on the netlist, "
+            f"{virtual.cycles:,} on the virtual board"
+        )

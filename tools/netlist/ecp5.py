@@ -1,21 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ECP5: nextpnr's netlist after packing (``--pack-only --write``), which is what is placed, as a :class:`~.netlist.Netlist`."""
+"""ECP5: nextpnr's netlist after packing (``--pack-only --write``), which is what is placed, as a
+:class:`~.netlist.Netlist`."""
+
 from fractions import Fraction
 
 from .ecp5_cells import block_ram, choice, multiplier, muxed
-from .netlist import ASYNCHRONOUS, ENABLE_FIRST, HIGH, LOW, RESET_TO_1, STARTS_AT_1, NetlistError, Pad, PLLCell
+from .netlist import (
+    ASYNCHRONOUS,
+    ENABLE_FIRST,
+    HIGH,
+    LOW,
+    RESET_TO_1,
+    STARTS_AT_1,
+    NetlistError,
+    Pad,
+    PLLCell,
+)
 from .yosys_json import Reader, number, parameter
 
 __all__ = ["read_ecp5"]
 
-_XOR, _MUX = 0b0110, 0b11001010         # of two inputs; of (low, high, select)
-_CARRY = _MUX                            # of (generated, carry in, propagates)
+_XOR, _MUX = 0b0110, 0b11001010  # of two inputs; of (low, high, select)
+_CARRY = _MUX  # of (generated, carry in, propagates)
 #: Outputs of an EHXPLLL.
 _OUTPUTS = ("CLKOP", "CLKOS", "CLKOS2", "CLKOS3")
 
 
 def read_ecp5(path, source=None):
-    """The netlist in nextpnr's JSON at ``path``, packed of yosys' JSON at ``source``, which has the names (``None``: nets have no names).
+    """The netlist in nextpnr's JSON at ``path``, packed of yosys' JSON at ``source``, which has the
+    names (``None``: nets have no names).
 
     Raises
     ------
@@ -23,8 +36,18 @@ def read_ecp5(path, source=None):
         A cell, or a mode of a cell, is not known.
     """
     reader = Reader(path)
-    handlers = {"TRELLIS_COMB": _comb, "TRELLIS_FF": _flop, "TRELLIS_RAMW": _table_writer, "TRELLIS_IO": _pad, "IOLOGIC": _iologic,
-                "SIOLOGIC": _iologic, "DCCA": _buffer, "EHXPLLL": _pll, "DP16KD": block_ram, "MULT18X18D": multiplier}
+    handlers = {
+        "TRELLIS_COMB": _comb,
+        "TRELLIS_FF": _flop,
+        "TRELLIS_RAMW": _table_writer,
+        "TRELLIS_IO": _pad,
+        "IOLOGIC": _iologic,
+        "SIOLOGIC": _iologic,
+        "DCCA": _buffer,
+        "EHXPLLL": _pll,
+        "DP16KD": block_ram,
+        "MULT18X18D": multiplier,
+    }
     places = reader.port_bits()
     for name, cell in reader.cells():
         if cell["type"] not in handlers:
@@ -40,7 +63,10 @@ def read_ecp5(path, source=None):
 
 
 def _comb(reader, name, cell):
-    netlist, mode = reader.netlist, choice(name, cell, "MODE", ("LOGIC", "CCU2", "DPRAM", "RAMW_BLOCK"), "LOGIC")
+    netlist, mode = (
+        reader.netlist,
+        choice(name, cell, "MODE", ("LOGIC", "CCU2", "DPRAM", "RAMW_BLOCK"), "LOGIC"),
+    )
     if mode == "RAMW_BLOCK":
         return
     table = int(parameter(cell, "INITVAL", "0" * 16), 2)
@@ -48,8 +74,15 @@ def _comb(reader, name, cell):
     if mode == "DPRAM":
         # The address stands in another order at the pins of the table.
         a, b, c, d = inputs
-        netlist.writers.append((muxed(reader, name, cell, "WCK", LOW), muxed(reader, name, cell, "WRE", LOW), reader.pin(cell, "WD", LOW),
-                                *(reader.pin(cell, f"WAD{k}", LOW) for k in range(4)), len(netlist.luts)))
+        netlist.writers.append(
+            (
+                muxed(reader, name, cell, "WCK", LOW),
+                muxed(reader, name, cell, "WRE", LOW),
+                reader.pin(cell, "WD", LOW),
+                *(reader.pin(cell, f"WAD{k}", LOW) for k in range(4)),
+                len(netlist.luts),
+            )
+        )
         netlist.lut(name, (d, b, c, a), table, reader.output(cell, "F") or netlist.net())
         return
     if mode == "CCU2":
@@ -89,7 +122,16 @@ def _flop(reader, name, cell):
 
 def _table_writer(reader, name, cell):
     """Only passes on the address and the data."""
-    for out, into in (("WADO0", "D0"), ("WADO1", "B0"), ("WADO2", "C0"), ("WADO3", "A0"), ("WDO0", "C1"), ("WDO1", "A1"), ("WDO2", "D1"), ("WDO3", "B1")):
+    for out, into in (
+        ("WADO0", "D0"),
+        ("WADO1", "B0"),
+        ("WADO2", "C0"),
+        ("WADO3", "A0"),
+        ("WDO0", "C1"),
+        ("WDO1", "A1"),
+        ("WDO2", "D1"),
+        ("WDO3", "B1"),
+    ):
         if (net := reader.output(cell, out)) is not None:
             reader.netlist.lut(f"{name}.{out}", (reader.pin(cell, into, LOW),), 0b10, net)
 
@@ -106,7 +148,9 @@ def _pad(reader, name, cell):
     if direction != "INPUT":
         registered = "IOLDO" in (parameter(cell, "DATAMUX_OREG"), parameter(cell, "DATAMUX_ODDR"))
         drives = reader.pin(cell, "IOLDO" if registered else "I", LOW)
-        released = reader.pin(cell, "IOLTO" if parameter(cell, "TRIMUX_TSREG") == "IOLTO" else "T", LOW)
+        released = reader.pin(
+            cell, "IOLTO" if parameter(cell, "TRIMUX_TSREG") == "IOLTO" else "T", LOW
+        )
         enable = reader.netlist.inverted(released)
     sees = reader.output(cell, "O") if direction != "OUTPUT" else None
     return Pad(drives, enable, LOW if sees is None else sees)
@@ -117,11 +161,17 @@ def _iologic(reader, name, cell):
     mode = choice(name, cell, "MODE", ("IREG_OREG", "IDDRX1_ODDRX1"), "IREG_OREG")
     clock = reader.pin(cell, "CLK", LOW)
     if reader.pin(cell, "LSR", LOW) != LOW and not _is_low(reader, cell["connections"]["LSR"][0]):
-        raise NetlistError(f"{name}: the simulation knows registers of I/O cells without a reset only")
+        raise NetlistError(
+            f"{name}: the simulation knows registers of I/O cells without a reset only"
+        )
 
     def register(pin_in, kind, q):
-        level = RESET_TO_1 | STARTS_AT_1 if parameter(cell, f"{kind}.REGSET", "RESET") == "SET" else 0
-        netlist.flops.append((f"{name}.{kind}", (clock, reader.pin(cell, pin_in, LOW), HIGH, LOW, q, level)))
+        level = (
+            RESET_TO_1 | STARTS_AT_1 if parameter(cell, f"{kind}.REGSET", "RESET") == "SET" else 0
+        )
+        netlist.flops.append(
+            (f"{name}.{kind}", (clock, reader.pin(cell, pin_in, LOW), HIGH, LOW, q, level))
+        )
         return q
 
     if (q := reader.output(cell, "IOLTO")) is not None:
@@ -138,19 +188,36 @@ def _iologic(reader, name, cell):
 
 def _is_low(reader, bit):
     """Whether a bit is the packer's constant 0."""
-    return any(cell["type"] == "TRELLIS_COMB" and cell["connections"].get("F") == [bit] and not int(parameter(cell, "INITVAL", "1"), 2)
-               for name, cell in reader.cells() if name.startswith("$PACKER_GND"))
+    return any(
+        cell["type"] == "TRELLIS_COMB"
+        and cell["connections"].get("F") == [bit]
+        and not int(parameter(cell, "INITVAL", "1"), 2)
+        for name, cell in reader.cells()
+        if name.startswith("$PACKER_GND")
+    )
 
 
 def _pll(reader, name, cell):
-    for pin in ("RST", "STDBY", "PHASESEL0", "PHASESEL1", "ENCLKOP", "ENCLKOS", "ENCLKOS2", "ENCLKOS3"):
+    for pin in (
+        "RST",
+        "STDBY",
+        "PHASESEL0",
+        "PHASESEL1",
+        "ENCLKOP",
+        "ENCLKOS",
+        "ENCLKOS2",
+        "ENCLKOS3",
+    ):
         bits = cell["connections"].get(pin)
         if bits and not _is_low(reader, bits[0]):
             raise NetlistError(f"{name}: the simulation knows PLLs whose {pin} is low only")
     feedback = choice(name, cell, "FEEDBK_PATH", _OUTPUTS, "CLKOP")
     if reader.output(cell, feedback) != reader.pin(cell, "CLKFB"):
         raise NetlistError(f"{name}: FEEDBK_PATH names {feedback}, but CLKFB is another net")
-    oscillator = Fraction(number(cell, "CLKFB_DIV", 1) * number(cell, f"{feedback}_DIV", 8), number(cell, "CLKI_DIV", 1))
+    oscillator = Fraction(
+        number(cell, "CLKFB_DIV", 1) * number(cell, f"{feedback}_DIV", 8),
+        number(cell, "CLKI_DIV", 1),
+    )
     outputs = []
     for output in _OUTPUTS:
         net = reader.output(cell, output)
@@ -163,4 +230,6 @@ def _pll(reader, name, cell):
     # Phases count from the first output's.
     periods = outputs[0][2] / outputs[0][1]
     outputs = [(net, ratio, phase - periods * ratio) for net, ratio, phase in outputs]
-    reader.netlist.plls.append(PLLCell(name, reader.pin(cell, "CLKI"), LOW if lock is None else lock, tuple(outputs)))
+    reader.netlist.plls.append(
+        PLLCell(name, reader.pin(cell, "CLKI"), LOW if lock is None else lock, tuple(outputs))
+    )

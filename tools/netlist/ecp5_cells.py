@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hard cells of an ECP5, from nextpnr's names of pins and parameters to those of the simulation."""
+
 from .netlist import HIGH, LOW, HardCell, NetlistError
 from .yosys_json import has_twin, number, parameter
 
@@ -13,12 +14,15 @@ def choice(name, cell, parameter_name, expected, default):
     """A parameter that has one of the values that the simulation knows."""
     value = parameter(cell, parameter_name, default)
     if value not in expected:
-        raise NetlistError(f"{name}: {parameter_name} is {value!r}; the simulation knows {', '.join(expected)}")
+        raise NetlistError(
+            f"{name}: {parameter_name} is {value!r}; the simulation knows {', '.join(expected)}"
+        )
     return value
 
 
 def muxed(reader, name, cell, pin, default):
-    """The net of a pin that its own multiplexer may invert or tie to a level; ``default`` as of :meth:`~.yosys_json.Reader.pin`."""
+    """The net of a pin that its own multiplexer may invert or tie to a level; ``default`` as of
+    :meth:`~.yosys_json.Reader.pin`."""
     mux = choice(name, cell, f"{pin}MUX", (pin, "INV", "0", "1"), pin)
     if mux in ("0", "1"):
         return HIGH if mux == "1" else LOW
@@ -34,7 +38,8 @@ def _ram_pin(reader, name, cell, pin):
 
 
 def _ram_contents(name, cell):
-    """1024 words of 18 bits; an ``x`` is a bit that the bitstream does not set, and is drawn later."""
+    """1024 words of 18 bits; an ``x`` is a bit that the bitstream does not set, and is drawn
+    later."""
     words = []
     for line in range(64):
         text = parameter(cell, f"INITVAL_{line:02X}", "0" * 320)
@@ -44,48 +49,84 @@ def _ram_contents(name, cell):
         if set(text) - set("01x"):
             raise NetlistError(f"{name}: INITVAL_{line:02X} is no row of bits")
         # Sixteen words of 20 bits, of which 18 are used; the last character is the lowest bit.
-        words += [text[len(text) - 20 * k - 18:len(text) - 20 * k] for k in range(16)]
+        words += [text[len(text) - 20 * k - 18 : len(text) - 20 * k] for k in range(16)]
     return tuple(words)
 
 
 def block_ram(reader, name, cell):
     pins, parameters, resets = [], [], []
     for port in "AB":
-        names = [f"CLK{port}", f"CE{port}", f"OCE{port}", f"WE{port}", f"RST{port}", *(f"CS{port}{k}" for k in range(3)),
-                 *(f"AD{port}{k}" for k in range(14)), *(f"DI{port}{k}" for k in range(18))]
+        names = [
+            f"CLK{port}",
+            f"CE{port}",
+            f"OCE{port}",
+            f"WE{port}",
+            f"RST{port}",
+            *(f"CS{port}{k}" for k in range(3)),
+            *(f"AD{port}{k}" for k in range(14)),
+            *(f"DI{port}{k}" for k in range(18)),
+        ]
         own = [_ram_pin(reader, name, cell, pin) for pin in names]
         pins += own
         resets.append(own[names.index(f"RST{port}")])
         outputs = [reader.output(cell, f"DO{port}{k}") for k in range(18)]
         pins += [LOW if net is None else net for net in outputs]
-        width, mode = number(cell, f"DATA_WIDTH_{port}", 18), parameter(cell, f"WRITEMODE_{port}", "NORMAL")
-        register, select = parameter(cell, f"REGMODE_{port}", "NOREG"), parameter(cell, f"CSDECODE_{port}", "0b000").removeprefix("0b")
-        if width not in _WIDTHS or mode not in _WRITE_MODES or register not in ("NOREG", "OUTREG") or set(select) - set("01"):
-            raise NetlistError(f"{name}: the simulation knows no port of width {width}, {mode}, {register}, CSDECODE {select}")
+        width, mode = (
+            number(cell, f"DATA_WIDTH_{port}", 18),
+            parameter(cell, f"WRITEMODE_{port}", "NORMAL"),
+        )
+        register, select = (
+            parameter(cell, f"REGMODE_{port}", "NOREG"),
+            parameter(cell, f"CSDECODE_{port}", "0b000").removeprefix("0b"),
+        )
+        if (
+            width not in _WIDTHS
+            or mode not in _WRITE_MODES
+            or register not in ("NOREG", "OUTREG")
+            or set(select) - set("01")
+        ):
+            raise NetlistError(
+                f"{name}: the simulation knows no port of width {width}, {mode}, {register}, "
+                f"CSDECODE {select}"
+            )
         parameters += [width, int(register == "OUTREG"), _WRITE_MODES.index(mode), int(select, 2)]
     if parameter(cell, "RESETMODE", "SYNC") != "SYNC" and resets != [LOW, LOW]:
-        raise NetlistError(f"{name}: the simulation knows block RAMs with RESETMODE SYNC, or without a reset, only")
-    reader.netlist.cells.append(HardCell("DP16KD", name, tuple(pins), (*parameters, has_twin(cell)), _ram_contents(name, cell)))
+        raise NetlistError(
+            f"{name}: the simulation knows block RAMs with RESETMODE SYNC, or without a reset, only"
+        )
+    reader.netlist.cells.append(
+        HardCell(
+            "DP16KD", name, tuple(pins), (*parameters, has_twin(cell)), _ram_contents(name, cell)
+        )
+    )
 
 
 def multiplier(reader, name, cell):
     for pin in ("SOURCEA", "SOURCEB"):
         if parameter(cell, f"{pin}_MODE", "") not in ("", "B_SHIFT", "A_SHIFT", "SIGNAL"):
-            raise NetlistError(f"{name}: the simulation knows no {pin}_MODE {parameter(cell, f'{pin}_MODE')!r}")
+            raise NetlistError(
+                f"{name}: the simulation knows no {pin}_MODE {parameter(cell, f'{pin}_MODE')!r}"
+            )
     pins = [reader.pin(cell, f"{operand}{k}", LOW) for operand in "AB" for k in range(18)]
     pins += [_ram_pin(reader, name, cell, f"SIGNED{operand}") for operand in "AB"]
     used = []
     for register in ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT"):
         clock = parameter(cell, f"REG_{register}_CLK", "NONE")
         used.append(int(clock != "NONE"))
-        kinds = {"CLK": clock, "CE": parameter(cell, f"REG_{register}_CE", "CE0"), "RST": parameter(cell, f"REG_{register}_RST", "RST0")}
+        kinds = {
+            "CLK": clock,
+            "CE": parameter(cell, f"REG_{register}_CE", "CE0"),
+            "RST": parameter(cell, f"REG_{register}_RST", "RST0"),
+        }
         for kind, pin in kinds.items():
             if clock == "NONE":
                 pins.append(LOW)
             elif pin in (f"{kind}{k}" for k in range(4)):
                 pins.append(muxed(reader, name, cell, pin, HIGH if kind == "CE" else LOW))
             else:
-                raise NetlistError(f"{name}: REG_{register}_{kind} is {pin!r}; expected {kind}0 to {kind}3")
+                raise NetlistError(
+                    f"{name}: REG_{register}_{kind} is {pin!r}; expected {kind}0 to {kind}3"
+                )
     outputs = [reader.output(cell, f"P{k}") for k in range(36)]
     pins += [LOW if net is None else net for net in outputs]
     reader.netlist.cells.append(HardCell("MULT18X18D", name, tuple(pins), (*used, 0)))

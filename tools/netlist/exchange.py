@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames that a sound host sends seldom or never, and what the protocol has a board answer: damaged ones, wrong numbers, runs, bus errors."""
+"""Frames that a sound host sends seldom or never, and what the protocol has a board answer: damaged
+ones, wrong numbers, runs, bus errors."""
+
 import random
 import struct
 from dataclasses import replace
@@ -21,28 +23,42 @@ _AT_ONCE = 900
 _NOBODY = 0x7FFF_F00C
 #: Cycles of a bit above which a line is slow: its frames are no longer than what they test needs.
 _SLOW = 16
-#: Silence, in bytes of the line, after which no answer comes any more, and cycles that the board takes a byte it fills or sums up, or in vain for a bus cycle.
+#: Silence, in bytes of the line, after which no answer comes any more, and cycles that the board
+#: takes a byte it fills or sums up, or in vain for a bus cycle.
 _SILENCE, _CYCLES = 40, 16_384
 
 
 class _Exchange:
-    """Frames that go out together, and what comes back, against :class:`~quintet.tools.link.device_model.DeviceModel`."""
+    """Frames that go out together, and what comes back, against
+    :class:`~quintet.tools.link.device_model.DeviceModel`."""
+
     def __init__(self, pipe, soc):
         self._pipe, self.size = pipe, soc.backing.size
         self.slow = soc.clock_hz > _SLOW * 10 * pipe.bytes_per_second
         info = WordMemory(len(soc.info) + 3 & ~3, INFO_BASE)
-        info.data[:len(soc.info)] = soc.info
+        info.data[: len(soc.info)] = soc.info
         self.model = DeviceModel([WordMemory(self.size), info])
         self._out, self._expected = bytearray(), bytearray()
         self._silence = _SILENCE / pipe.bytes_per_second + _CYCLES / soc.clock_hz
 
     def open(self):
-        """A session: its second byte and the number of the next request are the board's own. Returns what the answer says else."""
-        self._pipe.write(b"\0" + Request(Operation.IDENTIFY, length=INFO_BYTES).encode(bytes([_NONCE, 0]), 0))
+        """A session: its second byte and the number of the next request are the board's own.
+        Returns what the answer says else."""
+        self._pipe.write(
+            b"\0" + Request(Operation.IDENTIFY, length=INFO_BYTES).encode(bytes([_NONCE, 0]), 0)
+        )
         found = self._collect(None)
-        answers = [answer for contents in Decoder().feed(found) if (answer := Answer.decode(contents)) is not None]
+        answers = [
+            answer
+            for contents in Decoder().feed(found)
+            if (answer := Answer.decode(contents)) is not None
+        ]
         if len(answers) != 1 or found[-1:] != b"\0":
-            raise LinkError(f"no answer to identify at {self._pipe.name}, but {len(found)} bytes" if found else f"no answer to identify at {self._pipe.name}")
+            raise LinkError(
+                f"no answer to identify at {self._pipe.name}, but {len(found)} bytes"
+                if found
+                else f"no answer to identify at {self._pipe.name}"
+            )
         self.model.session, self.model.expected = answers[0].session, answers[0].sequence
         return answers[0].data
 
@@ -58,7 +74,9 @@ class _Exchange:
 
     def odd(self, operation, rest):
         """Send a frame whose contents behind the number are ``rest``."""
-        self.say(frame(struct.pack("<B2sB", operation, self.model.session, self.model.expected) + rest))
+        self.say(
+            frame(struct.pack("<B2sB", operation, self.model.session, self.model.expected) + rest)
+        )
 
     @property
     def full(self):
@@ -73,8 +91,17 @@ class _Exchange:
         ours, theirs = _answers(found), _answers(expected)
         if ours == theirs and len(found) == len(expected):
             return None
-        at, pair = next(((k, pair) for k, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), (0, None))
-        return f"{len(ours)} answers of {len(theirs)}, {len(found)} bytes of {len(expected)}" + (f"; answer {at} is {pair[0]}, expected {pair[1]}" if pair else "")
+        at, pair = next(
+            (
+                (k, pair)
+                for k, pair in enumerate(zip(ours, theirs, strict=False))
+                if pair[0] != pair[1]
+            ),
+            (0, None),
+        )
+        return f"{len(ours)} answers of {len(theirs)}, {len(found)} bytes of {len(expected)}" + (
+            f"; answer {at} is {pair[0]}, expected {pair[1]}" if pair else ""
+        )
 
     def _collect(self, wanted, sent=INFO_BYTES):
         """What comes until ``wanted`` bytes are there (``None``: until nothing more does)."""
@@ -90,7 +117,14 @@ class _Exchange:
 def _answers(sent):
     """Answers in bytes from a board; addresses without what means nothing in them."""
     found = [Answer.decode(contents) for contents in Decoder().feed(sent)]
-    return [answer and replace(answer, address=(answer.address or 0) & ~3 if answer.status == Status.BUS_ERROR else None) for answer in found]
+    return [
+        answer
+        and replace(
+            answer,
+            address=(answer.address or 0) & ~3 if answer.status == Status.BUS_ERROR else None,
+        )
+        for answer in found
+    ]
 
 
 def exchange(pipe, soc):
@@ -109,14 +143,30 @@ def exchange(pipe, soc):
     talk, rng = _Exchange(pipe, soc), random.Random(2)
     header = talk.open()
     good = header == soc.info[:INFO_BYTES]
-    yield Finding("link", "header", good, "as it was built" if good else f"{header.hex()}, expected {soc.info[:INFO_BYTES].hex()}")
-    for name, part in (("damaged frames", _damaged), ("numbers and sessions", _numbers), ("requests that are none", _odd), ("runs", _runs),
-                       ("addresses", _addresses), ("sums", _sums), ("bus errors", _bus_errors), ("long frames", _long)):
+    yield Finding(
+        "link",
+        "header",
+        good,
+        "as it was built" if good else f"{header.hex()}, expected {soc.info[:INFO_BYTES].hex()}",
+    )
+    for name, part in (
+        ("damaged frames", _damaged),
+        ("numbers and sessions", _numbers),
+        ("requests that are none", _odd),
+        ("runs", _runs),
+        ("addresses", _addresses),
+        ("sums", _sums),
+        ("bus errors", _bus_errors),
+        ("long frames", _long),
+    ):
         wrong = next((wrong for _ in part(talk, rng) if (wrong := talk.flush()) is not None), None)
-        yield Finding("link", name, wrong is None, "as the protocol has them" if wrong is None else wrong)
+        yield Finding(
+            "link", name, wrong is None, "as the protocol has them" if wrong is None else wrong
+        )
 
 
 # Each says what goes together, and yields.
+
 
 def _damaged(talk, rng):
     """Dropped without an answer; the frame behind it is answered."""
@@ -124,7 +174,7 @@ def _damaged(talk, rng):
     good = Request(Operation.READ, 0x40, 21).encode(talk.model.session, talk.model.expected)
     for place in range(1, len(good) - 1, 2):
         bit = good[place] ^ 1 << place % 8
-        talk.say(good[:place] + bytes([bit or 0x80]) + good[place + 1:])
+        talk.say(good[:place] + bytes([bit or 0x80]) + good[place + 1 :])
     talk.say(good[:7] + b"\0\0\0" + good[9:])
     talk.say(frame(bytes([ANSWER | Operation.READ]) + bytes(9)))
     talk.say(good)
@@ -132,7 +182,8 @@ def _damaged(talk, rng):
 
 
 def _numbers(talk, rng):
-    """Repeats are answered again, a write among them without being executed; what lies ahead is not; nor what another session sends."""
+    """Repeats are answered again, a write among them without being executed; what lies ahead is
+    not; nor what another session sends."""
     talk.ask(Operation.WRITE, 0x61, data=rng.randbytes(9))
     talk.ask(Operation.WRITE, 0x61, data=rng.randbytes(9), off=-1)
     for off in (-1, -2, -3, -5, -9, -17, -33, -65, -128, 1, 2, 4, 8, 16, 32, 64, 85, 127):
@@ -168,7 +219,15 @@ def _odd(talk, rng):
 def _runs(talk, rng):
     """Of all lengths modulo a word, at all places in one, forwards and backwards, near and far."""
     far = min(0x2004, talk.size // 8 - 4)
-    for run, stride, at in ((1, 3, 0x200), (2, 7, 0x241), (3, 5, 0x282), (5, 12, 0x303), (7, -11, 0x3F1), (9, far, 0x401), (6, -far - 3, 7 * talk.size // 8 + 2)):
+    for run, stride, at in (
+        (1, 3, 0x200),
+        (2, 7, 0x241),
+        (3, 5, 0x282),
+        (5, 12, 0x303),
+        (7, -11, 0x3F1),
+        (9, far, 0x401),
+        (6, -far - 3, 7 * talk.size // 8 + 2),
+    ):
         size = 4 * run - run // 2
         talk.ask(Operation.WRITE_STRIDED, at, data=rng.randbytes(size), run=run, stride=stride)
         talk.ask(Operation.READ_STRIDED, at, size, run=run, stride=stride)
@@ -181,9 +240,12 @@ def _runs(talk, rng):
 
 
 def _addresses(talk, rng):
-    """Across every power of two, so that each line is high and low and each carry comes, and last at 0, where all of them would be without their line; all are
-    read when all are written."""
-    places = [*((1 << n) - 3 for n in range(3, talk.size.bit_length()) if (1 << n) + 4 <= talk.size), 0]
+    """Across every power of two, so that each line is high and low and each carry comes, and last
+    at 0, where all of them would be without their line; all are read when all are written."""
+    places = [
+        *((1 << n) - 3 for n in range(3, talk.size.bit_length()) if (1 << n) + 4 <= talk.size),
+        0,
+    ]
     for place in places:
         talk.ask(Operation.WRITE, place, data=rng.randbytes(6 if place else 4))
         if talk.full:
@@ -205,7 +267,11 @@ def _sums(talk, rng):
 
 def _bus_errors(talk, rng):
     """The first failure stops the session, with its address; a new one goes on."""
-    for nonce, operation, length, data in ((0x33, Operation.READ, 9, b""), (0xC5, Operation.WRITE, 0, rng.randbytes(5)), (0x01, Operation.CHECKSUM, 77, b"")):
+    for nonce, operation, length, data in (
+        (0x33, Operation.READ, 9, b""),
+        (0xC5, Operation.WRITE, 0, rng.randbytes(5)),
+        (0x01, Operation.CHECKSUM, 77, b""),
+    ):
         talk.ask(operation, _NOBODY + nonce % 4, length, data)
         talk.ask(Operation.READ, 0x61, 9)
         yield
@@ -215,7 +281,8 @@ def _bus_errors(talk, rng):
 
 
 def _long(talk, rng):
-    """Blocks of 254 bytes without a zero, both ways; where the line is fast, a frame that is too long, too."""
+    """Blocks of 254 bytes without a zero, both ways; where the line is fast, a frame that is too
+    long, too."""
     data = bytes(rng.randrange(1, 256) for _ in range(64 if talk.slow else 300))
     talk.ask(Operation.WRITE, 0x502, data=data)
     talk.ask(Operation.READ, 0x502, len(data))

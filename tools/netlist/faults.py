@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults put into a netlist, one at a time, to see which of them a check finds."""
+
 import random
 from dataclasses import dataclass, replace
 
@@ -9,7 +10,8 @@ __all__ = ["KINDS", "Fault", "draw_faults"]
 
 #: Kinds of faults and how many of a hundred are of each.
 KINDS = {"table bit": 50, "carry": 20, "memory half": 15, "initial value": 15}
-#: Pins of a memory that choose one of its halves when it is read (places in HardCell.pins), by its kind.
+#: Pins of a memory that choose one of its halves when it is read (places in HardCell.pins), by its
+#: kind.
 _HALVES = {"DP16KD": (58 + 21,), "SB_RAM40_4K": (6 + 7,), "SB_SPRAM256KA": ()}
 #: Data pins of a single-port RAM.
 _SPRAM_OUT = 40
@@ -17,8 +19,10 @@ _SPRAM_OUT = 40
 
 @dataclass(frozen=True)
 class Fault:
-    """``kind`` of :data:`KINDS`, ``cell``: its name, ``what`` was done to it; ``table``, ``bits``: place of a table and the inputs for which it is wrong;
-    ``place``: of a flip-flop or hard cell."""
+    """``kind`` of :data:`KINDS`, ``cell``: its name, ``what`` was done to it; ``table``, ``bits``:
+    place of a table and the inputs for which it is wrong; ``place``: of a flip-flop or hard
+    cell."""
+
     kind: str
     cell: str
     what: str
@@ -37,20 +41,25 @@ class Fault:
             faulty.cells[self.place] = replace(cell, pins=tuple(_other_half(faulty, cell)))
         elif self.what.startswith("bit "):
             cell = faulty.cells[self.place]
-            faulty.cells[self.place] = replace(cell, contents=_flipped(cell.contents, self._word, int(self.what.split()[1])))
+            faulty.cells[self.place] = replace(
+                cell, contents=_flipped(cell.contents, self._word, int(self.what.split()[1]))
+            )
         else:
             name, row = faulty.flops[self.place]
             faulty.flops[self.place] = name, (*row[:5], row[5] ^ (STARTS_AT_1 | RESET_TO_1))
         return faulty
 
     def used(self, simulation):
-        """Whether a good netlist's ``simulation`` came by this place: the inputs for which a table is wrong, or the row of a memory before it was
-        written; ``None`` where that is not known."""
+        """Whether a good netlist's ``simulation`` came by this place: the inputs for which a table
+        is wrong, or the row of a memory before it was written; ``None`` where that is not known."""
         if self.table is not None:
             return bool(int(simulation.seen()[self.table]) & self.bits)
         if not self.what.startswith("bit "):
             return None
-        rows, contents = simulation.rows_read(self.place), simulation.netlist.cells[self.place].contents
+        rows, contents = (
+            simulation.rows_read(self.place),
+            simulation.netlist.cells[self.place].contents,
+        )
         return bool(rows[self._word * len(rows) // len(contents)])
 
     @property
@@ -65,26 +74,32 @@ def _other_half(netlist, cell):
         pins[pin] = netlist.inverted(pins[pin])
     if cell.kind == "SB_SPRAM256KA":
         # Of a single port a write would be exchanged, too: the bytes of its words are.
-        pins[_SPRAM_OUT:] = pins[_SPRAM_OUT + 8:] + pins[_SPRAM_OUT:_SPRAM_OUT + 8]
+        pins[_SPRAM_OUT:] = pins[_SPRAM_OUT + 8 :] + pins[_SPRAM_OUT : _SPRAM_OUT + 8]
     return pins
 
 
 def _flipped(contents, word, bit):
     text = contents[word]
     at = len(text) - 1 - bit
-    changed = text[:at] + ("0" if text[at] == "1" else "1") + text[at + 1:]
-    return (*contents[:word], changed, *contents[word + 1:])
+    changed = text[:at] + ("0" if text[at] == "1" else "1") + text[at + 1 :]
+    return (*contents[:word], changed, *contents[word + 1 :])
 
 
 def draw_faults(netlist, count, seed):
-    """``count`` faults of ``netlist`` by chance, the same for the same seed; kinds that it has no cells for are left out."""
+    """``count`` faults of ``netlist`` by chance, the same for the same seed; kinds that it has no
+    cells for are left out."""
     rng = random.Random(seed)
-    makers = {"table bit": _table_bit, "carry": _carry, "memory half": _memory_half, "initial value": _initial_value}
+    makers = {
+        "table bit": _table_bit,
+        "carry": _carry,
+        "memory half": _memory_half,
+        "initial value": _initial_value,
+    }
     faults, seen = [], set()
     for _ in range(100 * count):
         if len(faults) == count:
             break
-        kind, = rng.choices(list(KINDS), KINDS.values())
+        (kind,) = rng.choices(list(KINDS), KINDS.values())
         fault = makers[kind](netlist, rng)
         if fault is not None and fault not in seen:
             seen.add(fault)
@@ -104,18 +119,34 @@ def _table_bit(netlist, rng):
     if not inputs or name == "inverter" or _is_carry(name):
         return None
     chosen = {k: rng.getrandbits(1) for k in inputs}
-    bits = sum(1 << index for index in range(16) if all(index >> k & 1 == level for k, level in chosen.items()))
-    return Fault("table bit", name, "input " + "".join(str(chosen.get(k, "-")) for k in (3, 2, 1, 0)), place, bits)
+    bits = sum(
+        1 << index
+        for index in range(16)
+        if all(index >> k & 1 == level for k, level in chosen.items())
+    )
+    return Fault(
+        "table bit",
+        name,
+        "input " + "".join(str(chosen.get(k, "-")) for k in (3, 2, 1, 0)),
+        place,
+        bits,
+    )
 
 
 def _carry(netlist, rng):
-    places = [place for place, (name, row, _) in enumerate(netlist.luts) if _is_carry(name) and any(net > 1 for net in row[:4])]
+    places = [
+        place
+        for place, (name, row, _) in enumerate(netlist.luts)
+        if _is_carry(name) and any(net > 1 for net in row[:4])
+    ]
     if not places:
         return None
     place = rng.choice(places)
     level = rng.getrandbits(1)
     table = netlist.luts[place][2]
-    return Fault("carry", netlist.luts[place][0], f"always {level}", place, table ^ (0xFFFF if level else 0))
+    return Fault(
+        "carry", netlist.luts[place][0], f"always {level}", place, table ^ (0xFFFF if level else 0)
+    )
 
 
 def _memory_half(netlist, rng):
@@ -127,12 +158,19 @@ def _memory_half(netlist, rng):
 
 
 def _initial_value(netlist, rng):
-    """Of a flip-flop, with the level that its reset gives, or of a bit of a block RAM that the bitstream sets."""
-    rooms = [place for place, cell in enumerate(netlist.cells) if any("1" in word for word in cell.contents)]
+    """Of a flip-flop, with the level that its reset gives, or of a bit of a block RAM that the
+    bitstream sets."""
+    rooms = [
+        place
+        for place, cell in enumerate(netlist.cells)
+        if any("1" in word for word in cell.contents)
+    ]
     if rooms and rng.getrandbits(1):
         place = rng.choice(rooms)
         cell = netlist.cells[place]
         word = rng.choice([k for k, text in enumerate(cell.contents) if "1" in text])
-        return Fault("initial value", cell.name, f"bit {rng.randrange(16)} of word {word}", place=place)
+        return Fault(
+            "initial value", cell.name, f"bit {rng.randrange(16)} of word {word}", place=place
+        )
     place = rng.randrange(len(netlist.flops))
     return Fault("initial value", netlist.flops[place][0], "starts at the other level", place=place)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a check finds of faults that are put into a netlist on purpose."""
+
 from dataclasses import asdict, dataclass, replace
 
 import numpy as np
@@ -24,11 +25,13 @@ class Injected:
     Attributes
     ----------
     kind, cell, what : as of :class:`~.faults.Fault`
-    verdict : ``found``: the check fails. ``unused``: the inputs for which a table is wrong never occur, or the row of a memory is never read.
-        ``masked``: they do, and no other register or memory and no pin ever differs from the sound netlist's. ``silent``: something in it differs, and
-        nothing that a host is told
+    verdict : ``found``: the check fails. ``unused``:
+        the inputs for which a table is wrong never occur, or the row of a memory is never read.
+        ``masked``: they do, and no other register or memory and no pin ever differs from the sound
+        netlist's. ``silent``: something in it differs, and nothing that a host is told
     found : how it was seen; of a silent one, what differs, and when
     """
+
     kind: str
     cell: str
     what: str
@@ -42,13 +45,15 @@ class Injected:
 @dataclass
 class _Silent:
     """A silent fault: its place among the results, what differed and the registers it had then."""
+
     place: int
     differences: trails.Differences
     registers: np.ndarray
 
 
 def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected: None):
-    """Put ``count`` faults into the netlist of a build, one at a time, and hold the same conversation with each.
+    """Put ``count`` faults into the netlist of a build, one at a time, and hold the same
+    conversation with each.
 
     Parameters
     ----------
@@ -75,9 +80,17 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
         sound["keep"] = trails.keep(simulation)
 
     def look(simulation):
-        sound["used"], sound["trail"] = [fault.used(simulation) for fault in faults], sound["keep"]()
+        sound["used"], sound["trail"] = (
+            [fault.used(simulation) for fault in faults],
+            sound["keep"](),
+        )
+
     good, difference = follow(subject, reference, every, prepare=prepare, look=look)
-    wrong = words(subject, reference, [difference], every) if difference is not None else compare(good, reference.outcome)
+    wrong = (
+        words(subject, reference, [difference], every)
+        if difference is not None
+        else compare(good, reference.outcome)
+    )
     if (first := next(iter(wrong), None)) is not None:
         raise NetlistError(f"the sound netlist is not: {first}")
     registers = []
@@ -85,10 +98,21 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
         verdict, found, seen = "unused", "", {}
         # What no input ever reaches cannot change anything: no need to run it.
         if occurs is not False:
+
             def look(simulation, seen=seen):
-                seen["differ"], seen["registers"] = trails.differences(simulation), trails.copied(simulation)
-            outcome, difference = follow(subject, reference, every, fault.applied(subject.netlist),
-                                         prepare=lambda simulation: trails.follow(simulation, sound["trail"]), look=look)
+                seen["differ"], seen["registers"] = (
+                    trails.differences(simulation),
+                    trails.copied(simulation),
+                )
+
+            outcome, difference = follow(
+                subject,
+                reference,
+                every,
+                fault.applied(subject.netlist),
+                prepare=lambda simulation: trails.follow(simulation, sound["trail"]),
+                look=look,
+            )
             if difference is not None:
                 registers.append((len(results), difference))
             found = next(compare(outcome, good), "")
@@ -98,27 +122,40 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
         results.append(Injected(fault.kind, fault.cell, fault.what, verdict, found))
         tell(results[-1])
     named = words(subject, reference, [difference for _, difference in registers], every)
-    explained = [*zip([place for place, _ in registers], named, strict=True), *_explained(subject, silent, every)]
+    explained = [
+        *zip([place for place, _ in registers], named, strict=True),
+        *_explained(subject, silent, every),
+    ]
     for place, found in explained:
         results[place] = replace(results[place], found=found)
     return results
 
 
 def _explained(subject, silent, every):
-    """(place, words) of each silent fault: the first register that differed, by one more run of the sound netlist."""
+    """(place, words) of each silent fault: the first register that differed, by one more run of the
+    sound netlist."""
     cycles = sorted({one.differences.first for one in silent} - {None})
     sound = {}
     if cycles:
         with subject.placed(seed=None) as board:
             trails.copy_after(board.simulation, cycles)
             converse(board, subject.name, every)
-            sound = {cycle: trails.copied(board.simulation, which) for which, cycle in enumerate(cycles)}
+            sound = {
+                cycle: trails.copied(board.simulation, which) for which, cycle in enumerate(cycles)
+            }
     for one in silent:
         differ, words = one.differences, []
         if differ.first is not None:
             places = np.flatnonzero(one.registers != sound[differ.first])
             name = trails.register_name(subject.netlist, places[0])
-            words.append(f"{name} differs from cycle {differ.first:,} on, for the last time in {differ.last:,}" if len(places) else f"from cycle {differ.first:,}")
+            words.append(
+                (
+                    f"{name} differs from cycle {differ.first:,} on, for the last time in "
+                    f"{differ.last:,}"
+                )
+                if len(places)
+                else f"from cycle {differ.first:,}"
+            )
         if differ.pins is not None:
             words.append(f"pins differ first in cycle {differ.pins:,}")
         yield one.place, "; ".join(words)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The netlist of a finished build: what nextpnr places."""
+
 import re
 import shlex
 from pathlib import Path
@@ -17,7 +18,8 @@ _KEPT = re.compile(r"--(\d+k|um5g-\w+|um-\w+|package|speed|lpf)$")
 
 
 def _packed(folder):
-    """nextpnr's netlist after packing: written once, and again when the synthesised one is newer."""
+    """nextpnr's netlist after packing: written once, and again when the synthesised one is
+    newer."""
     source, packed = folder / f"{TOP}.json", folder / f"{TOP}.packed.json"
     if packed.is_file() and packed.stat().st_mtime >= source.stat().st_mtime:
         return packed
@@ -29,8 +31,23 @@ def _packed(folder):
     options, words = [], shlex.split(line)
     for at, word in enumerate(words):
         if _KEPT.match(word):
-            options += [word] if at + 1 == len(words) or words[at + 1].startswith("--") else words[at:at + 2]
-    run_tool(folder, [find_tool("nextpnr-ecp5"), "--json", source.name, *options, "--pack-only", "--write", packed.name])
+            options += (
+                [word]
+                if at + 1 == len(words) or words[at + 1].startswith("--")
+                else words[at : at + 2]
+            )
+    run_tool(
+        folder,
+        [
+            find_tool("nextpnr-ecp5"),
+            "--json",
+            source.name,
+            *options,
+            "--pack-only",
+            "--write",
+            packed.name,
+        ],
+    )
     return packed
 
 
@@ -48,5 +65,11 @@ def read_build(folder, family):
     """
     folder = Path(folder)
     if not (folder / f"{TOP}.json").is_file():
-        raise InputError(f"{folder}: no {TOP}.json; expected the folder of a build (quintet build -o)")
-    return read_ecp5(_packed(folder), folder / f"{TOP}.json") if family == "ecp5" else read_ice40(folder / f"{TOP}.json")
+        raise InputError(
+            f"{folder}: no {TOP}.json; expected the folder of a build (quintet build -o)"
+        )
+    return (
+        read_ecp5(_packed(folder), folder / f"{TOP}.json")
+        if family == "ecp5"
+        else read_ice40(folder / f"{TOP}.json")
+    )

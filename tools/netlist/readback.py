@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The routed bitstream of an iCE40 HX8K, read back by Project IceStorm's ``icebox_vlog``: what the chip itself is told."""
+"""The routed bitstream of an iCE40 HX8K, read back by Project IceStorm's ``icebox_vlog``: what the
+chip itself is told."""
+
 import shutil
 import subprocess
 from pathlib import Path
@@ -26,7 +28,9 @@ def find_icebox():
     """
     found = shutil.which("icebox_vlog") or shutil.which("icebox_vlog.py")
     if found is None:
-        raise NoDeviceError("icebox_vlog is missing: install Project IceStorm (Debian and Ubuntu: fpga-icestorm)")
+        raise NoDeviceError(
+            "icebox_vlog is missing: install Project IceStorm (Debian and Ubuntu: fpga-icestorm)"
+        )
     return found
 
 
@@ -36,21 +40,35 @@ def read_back(folder, board):
     Raises
     ------
     InputError
-        The board has another FPGA than an HX8K, or registers in its I/O cells, which icebox does not tell; or the folder has no routed design.
+        The board has another FPGA than an HX8K, or registers in its I/O cells, which icebox does
+        not tell; or the folder has no routed design.
     NoDeviceError, BuildError
         icebox is missing, or it or yosys fails.
     """
     folder = Path(folder)
     if board.fpga != "hx8k":
-        raise InputError(f"{board.name} has a {board.fpga}; only routed bitstreams of an hx8k are read back")
+        raise InputError(
+            f"{board.name} has a {board.fpga}; only routed bitstreams of an hx8k are read back"
+        )
     if board.memory.kind != "block RAM":
-        raise InputError(f"{board.name} has {board.memory.kind} at registers of its I/O cells, which a bitstream read back does not have")
+        raise InputError(
+            f"{board.name} has {board.memory.kind} at registers of its I/O cells, which a "
+            f"bitstream read back does not have"
+        )
     for name in (f"{TOP}.asc", f"{TOP}.pcf"):
         if not (folder / name).is_file():
             raise InputError(f"{folder}: no {name}; expected the folder of a build that was routed")
-    done = subprocess.run([find_icebox(), "-s", "-n", TOP, "-p", f"{TOP}.pcf", f"{TOP}.asc"], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(
+        [find_icebox(), "-s", "-n", TOP, "-p", f"{TOP}.pcf", f"{TOP}.asc"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
     if done.returncode or "endmodule" not in done.stdout:
-        raise BuildError(f"icebox_vlog failed: {(done.stderr.strip().splitlines() or ['it printed no module'])[-1]}")
+        raise BuildError(
+            f"icebox_vlog failed: "
+            f"{(done.stderr.strip().splitlines() or ['it printed no module'])[-1]}"
+        )
     (folder / f"{_BACK}.v").write_text(done.stdout)
     run_tool(folder, [find_tool("yosys"), "-q", "-p", _SCRIPT])
     return read_ice40(folder / f"{_BACK}.json")

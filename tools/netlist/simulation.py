@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A netlist under Python's hand: the simulator, compiled once for all netlists, filled with one."""
+
 import ctypes
 import random
 from pathlib import Path
@@ -18,44 +19,105 @@ __all__ = ["NetlistSimulation"]
 _HERE = Path(__file__).resolve().parent / "cpp"
 _ROOT = _HERE.parents[2]
 _INCLUDE = (_ROOT / "gateware" / "memory" / "chips", _ROOT / "boards" / "virtual")
-_HEADERS = ("async_sram.hpp", "chip_config.hpp", "register_exports.hpp", "register_record.hpp", "sdr_sdram.hpp", "uart_line.hpp")
+_HEADERS = (
+    "async_sram.hpp",
+    "chip_config.hpp",
+    "register_exports.hpp",
+    "register_record.hpp",
+    "sdr_sdram.hpp",
+    "uart_line.hpp",
+)
 _FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-w")
 #: Kinds of hard cells, in the order of ``simulator.cpp``.
 _KINDS = ("DP16KD", "SB_RAM40_4K", "SB_SPRAM256KA", "MULT18X18D", "SB_MAC16")
-_U32, _U64, _DOUBLE, _H, _INT = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_double, ctypes.c_void_p, ctypes.c_int
+_U32, _U64, _DOUBLE, _H, _INT = (
+    ctypes.c_uint32,
+    ctypes.c_uint64,
+    ctypes.c_double,
+    ctypes.c_void_p,
+    ctypes.c_int,
+)
 _FUNCTIONS = {
-    "netlist_new": (_H, [_U32, _U64, _INT]), "netlist_delete": (None, [_H]), "netlist_error": (ctypes.c_char_p, [_H]), "netlist_cycle": (_U64, [_H]),
-    "netlist_luts": (None, [_H, _U32, _H, _H]), "netlist_flops": (None, [_H, _U32, _H]), "netlist_writers": (None, [_H, _U32, _H]),
-    "netlist_cell": (None, [_H, _INT, _U32, _H, _H, _H]), "netlist_level": (None, [_H, _U32, _INT]),
-    "netlist_clock": (None, [_H, _U32, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _U64]), "netlist_lock": (None, [_H, _U32, _DOUBLE]),
-    "netlist_pads": (None, [_H, _INT, _U32, _H, _H, _H]), "netlist_line": (None, [_H, _DOUBLE]),
-    "netlist_sram": (None, [_H, _U32, _INT]), "netlist_sdram": (None, [_H, ctypes.POINTER(BoardConfig)]), "netlist_finish": (_INT, [_H]),
-    "netlist_seen": (None, [_H, _H]), "netlist_rows": (_U32, [_H, _U32, _H]), "netlist_get": (_INT, [_H, _U32]), "netlist_set": (None, [_H, _U32, _INT]),
-    "netlist_rises": (_DOUBLE, [_H]), "netlist_state": (_U64, [_H]), "netlist_keep_trail": (None, [_H]), "netlist_trail": (_U64, [_H, _H]),
-    "netlist_follow": (None, [_H, _U64, _U64, _H]), "netlist_differences": (None, [_H, ctypes.POINTER(_U64 * 3)]),
-    "netlist_copy_after": (None, [_H, _U64, _H]), "netlist_copy": (_INT, [_H, _U64, _H]),
-    **REGISTER_FUNCTIONS, "netlist_watch": (None, [_H, _U64, _H, _H]),
-    "board_run": (_U64, [_H, _U64, _U64, _U64]), "board_write": (None, [_H, ctypes.c_char_p, _U64]), "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
-    "board_available": (_U64, [_H]), "board_forget": (None, [_H]), "board_busy": (_INT, [_H]), "board_fault": (_INT, [_H]), "board_framing_errors": (_U64, [_H]),
-    "board_refreshes": (_U64, [_H]), "board_waiting": (_U64, [_H]), "board_chip": (_H, [_H, ctypes.POINTER(_U64)]),
+    "netlist_new": (_H, [_U32, _U64, _INT]),
+    "netlist_delete": (None, [_H]),
+    "netlist_error": (ctypes.c_char_p, [_H]),
+    "netlist_cycle": (_U64, [_H]),
+    "netlist_luts": (None, [_H, _U32, _H, _H]),
+    "netlist_flops": (None, [_H, _U32, _H]),
+    "netlist_writers": (None, [_H, _U32, _H]),
+    "netlist_cell": (None, [_H, _INT, _U32, _H, _H, _H]),
+    "netlist_level": (None, [_H, _U32, _INT]),
+    "netlist_clock": (None, [_H, _U32, _DOUBLE, _DOUBLE, _DOUBLE, _DOUBLE, _U64]),
+    "netlist_lock": (None, [_H, _U32, _DOUBLE]),
+    "netlist_pads": (None, [_H, _INT, _U32, _H, _H, _H]),
+    "netlist_line": (None, [_H, _DOUBLE]),
+    "netlist_sram": (None, [_H, _U32, _INT]),
+    "netlist_sdram": (None, [_H, ctypes.POINTER(BoardConfig)]),
+    "netlist_finish": (_INT, [_H]),
+    "netlist_seen": (None, [_H, _H]),
+    "netlist_rows": (_U32, [_H, _U32, _H]),
+    "netlist_get": (_INT, [_H, _U32]),
+    "netlist_set": (None, [_H, _U32, _INT]),
+    "netlist_rises": (_DOUBLE, [_H]),
+    "netlist_state": (_U64, [_H]),
+    "netlist_keep_trail": (None, [_H]),
+    "netlist_trail": (_U64, [_H, _H]),
+    "netlist_follow": (None, [_H, _U64, _U64, _H]),
+    "netlist_differences": (None, [_H, ctypes.POINTER(_U64 * 3)]),
+    "netlist_copy_after": (None, [_H, _U64, _H]),
+    "netlist_copy": (_INT, [_H, _U64, _H]),
+    **REGISTER_FUNCTIONS,
+    "netlist_watch": (None, [_H, _U64, _H, _H]),
+    "board_run": (_U64, [_H, _U64, _U64, _U64]),
+    "board_write": (None, [_H, ctypes.c_char_p, _U64]),
+    "board_read": (_U64, [_H, ctypes.c_char_p, _U64]),
+    "board_available": (_U64, [_H]),
+    "board_forget": (None, [_H]),
+    "board_busy": (_INT, [_H]),
+    "board_fault": (_INT, [_H]),
+    "board_framing_errors": (_U64, [_H]),
+    "board_refreshes": (_U64, [_H]),
+    "board_waiting": (_U64, [_H]),
+    "board_chip": (_H, [_H, ctypes.POINTER(_U64)]),
 }
 
 
 def _library(cache):
     """The compiled simulator, kept by its sources, the compiler and the flags."""
     compiler = find_compiler()
-    sources = {path.name: path.read_bytes() for path in sorted([*_HERE.glob("*.hpp"), _HERE / "simulator.cpp"])}
-    sources |= {name: next(folder / name for folder in _INCLUDE if (folder / name).is_file()).read_bytes() for name in _HEADERS}
+    sources = {
+        path.name: path.read_bytes()
+        for path in sorted([*_HERE.glob("*.hpp"), _HERE / "simulator.cpp"])
+    }
+    sources |= {
+        name: next(folder / name for folder in _INCLUDE if (folder / name).is_file()).read_bytes()
+        for name in _HEADERS
+    }
 
     def build(folder):
         import subprocess
+
         for name, data in sources.items():
             (folder / name).write_bytes(data)
-        done = subprocess.run([*compiler.command, *_FLAGS, "-I.", "simulator.cpp", "-o", "library.so"], cwd=folder, capture_output=True, text=True)
+        done = subprocess.run(
+            [*compiler.command, *_FLAGS, "-I.", "simulator.cpp", "-o", "library.so"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
-            raise CompileError("\n".join([f"{compiler.command[0]} failed:", *done.stderr.strip().splitlines()[-15:]]))
+            raise CompileError(
+                "\n".join(
+                    [f"{compiler.command[0]} failed:", *done.stderr.strip().splitlines()[-15:]]
+                )
+            )
+
     cache = cache if isinstance(cache, BuildCache) else BuildCache(cache)
-    folder, _ = cache.entry("netlist-" + digest(compiler.identity, *_FLAGS, *(x for pair in sources.items() for x in pair)), build)
+    folder, _ = cache.entry(
+        "netlist-"
+        + digest(compiler.identity, *_FLAGS, *(x for pair in sources.items() for x in pair)),
+        build,
+    )
     return folder / "library.so"
 
 
@@ -69,8 +131,9 @@ class NetlistSimulation(Native):
     Parameters
     ----------
     netlist : Netlist
-    seed : int, of everything that a chip does not define: contents of memories, floating nets, reads that meet a write; ``None``: all this is as a
-        virtual board has it, zeros and data that are turned over
+    seed : int, of everything that a chip does not define: contents of memories,
+        floating nets, reads that meet a write; ``None``: all this is as a virtual board has it,
+        zeros and data that are turned over
     cache : BuildCache or folder
 
     Raises
@@ -80,6 +143,7 @@ class NetlistSimulation(Native):
     ToolMissing, CompileError
         There is no C++ compiler, or it refuses the simulator.
     """
+
     PREFIX = "netlist"
 
     def __init__(self, netlist, seed=1, cache=None):
@@ -91,7 +155,10 @@ class NetlistSimulation(Native):
 
     def _fill(self, netlist):
         if netlist.luts:
-            rows, tables = _array([row for _, row, _ in netlist.luts]), _array([table for _, _, table in netlist.luts], np.uint16)
+            rows, tables = (
+                _array([row for _, row, _ in netlist.luts]),
+                _array([table for _, _, table in netlist.luts], np.uint16),
+            )
             self.c.netlist_luts(self._handle, len(rows), rows.ctypes.data, tables.ctypes.data)
         if netlist.flops:
             rows = _array([row for _, row in netlist.flops])
@@ -102,24 +169,43 @@ class NetlistSimulation(Native):
         for cell in netlist.cells:
             pins, parameters = _array(cell.pins), _array(cell.parameters or (0,), np.int64)
             contents = _array([self._word(word) for word in cell.contents] or (0,))
-            self.c.netlist_cell(self._handle, _KINDS.index(cell.kind), len(pins), pins.ctypes.data, parameters.ctypes.data, contents.ctypes.data)
+            self.c.netlist_cell(
+                self._handle,
+                _KINDS.index(cell.kind),
+                len(pins),
+                pins.ctypes.data,
+                parameters.ctypes.data,
+                contents.ctypes.data,
+            )
         for net in netlist.undefined:
-            self.c.netlist_level(self._handle, net, self._random.getrandbits(1) if self._random else 0)
+            self.c.netlist_level(
+                self._handle, net, self._random.getrandbits(1) if self._random else 0
+            )
 
     def _word(self, bits):
-        return int("".join((self._random.choice("01") if self._random else "0") if bit == "x" else bit for bit in bits), 2)
+        return int(
+            "".join(
+                (self._random.choice("01") if self._random else "0") if bit == "x" else bit
+                for bit in bits
+            ),
+            2,
+        )
 
     def finish(self):
         """Everything is in it: compute all once."""
         if self.c.netlist_finish(self.handle):
             net = int(self.c.netlist_error(self.handle))
             name = next((name for name, row, _ in self.netlist.luts if row[4] == net), None)
-            name = name or next((cell.name for cell in self.netlist.cells if net in cell.pins), "a cell")
+            name = name or next(
+                (cell.name for cell in self.netlist.cells if net in cell.pins), "a cell"
+            )
             raise NetlistError(f"{name}: its output depends on itself without a register between")
 
     def pads(self, role, pads):
         """Connect a role (:data:`~.pins.ROLES`) to pads."""
-        nets = [_array([getattr(pad, name) for pad in pads]) for name in ("drives", "enable", "sees")]
+        nets = [
+            _array([getattr(pad, name) for pad in pads]) for name in ("drives", "enable", "sees")
+        ]
         self.c.netlist_pads(self.handle, role, len(pads), *(each.ctypes.data for each in nets))
 
     def seen(self):
@@ -129,9 +215,10 @@ class NetlistSimulation(Native):
         return masks
 
     def rows_read(self, cell):
-        """bool [rows] of hard cell number ``cell``, whether what a row held at first has been read; empty where it is no block RAM."""
+        """bool [rows] of hard cell number ``cell``, whether what a row held at first has been read;
+        empty where it is no block RAM."""
         rows = np.zeros(512, np.uint8)
-        return rows[:self.c.netlist_rows(self.handle, cell, rows.ctypes.data)].astype(bool)
+        return rows[: self.c.netlist_rows(self.handle, cell, rows.ctypes.data)].astype(bool)
 
     def get(self, net):
         """Level of a net."""

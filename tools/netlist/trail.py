@@ -1,25 +1,40 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two simulations of nearly the same netlist, register by register: when they begin to differ, and where."""
+"""Two simulations of nearly the same netlist, register by register: when they begin to differ, and
+where."""
+
 import ctypes
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Differences", "Trail", "copied", "copy_after", "differences", "follow", "keep", "register_name"]
+__all__ = [
+    "Differences",
+    "Trail",
+    "copied",
+    "copy_after",
+    "differences",
+    "follow",
+    "keep",
+    "register_name",
+]
 
 _NEVER = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
 class Trail:
-    """What a simulation held: ``start``, a sum of all registers before the first cycle; ``steps``: uint64 [cycles, 2], that sum and one of the pins."""
+    """What a simulation held: ``start``, a sum of all registers before the first cycle; ``steps``:
+    uint64 [cycles, 2], that sum and one of the pins."""
+
     start: int
     steps: np.ndarray
 
 
 @dataclass(frozen=True)
 class Differences:
-    """Cycles, ``None``: never. ``first``, ``last``: registers differ, other than those that did from the beginning; ``pins``: the first in which pins do."""
+    """Cycles, ``None``: never. ``first``, ``last``: registers differ, other than those that did
+    from the beginning; ``pins``: the first in which pins do."""
+
     first: int | None
     last: int | None
     pins: int | None
@@ -30,7 +45,8 @@ class Differences:
 
 
 def keep(simulation):
-    """Keep a trail of a simulation that has not run yet. Returns a function that makes the :class:`Trail` of what it has done by then."""
+    """Keep a trail of a simulation that has not run yet. Returns a function that makes the
+    :class:`Trail` of what it has done by then."""
     start = simulation.c.netlist_state(simulation.handle)
     simulation.c.netlist_keep_trail(simulation.handle)
 
@@ -38,12 +54,15 @@ def keep(simulation):
         steps = np.zeros((simulation.c.netlist_trail(simulation.handle, None), 2), np.uint64)
         simulation.c.netlist_trail(simulation.handle, steps.ctypes.data)
         return Trail(start, steps)
+
     return trail
 
 
 def follow(simulation, trail):
     """Hold a simulation that has not run yet against a trail."""
-    simulation.c.netlist_follow(simulation.handle, trail.start, len(trail.steps), trail.steps.ctypes.data)
+    simulation.c.netlist_follow(
+        simulation.handle, trail.start, len(trail.steps), trail.steps.ctypes.data
+    )
 
 
 def differences(simulation):
@@ -54,7 +73,8 @@ def differences(simulation):
 
 
 def copy_after(simulation, cycles):
-    """Copy all registers after each of ``cycles``, ascending. One that follows a trail copies them by itself, where they first differ."""
+    """Copy all registers after each of ``cycles``, ascending. One that follows a trail copies them
+    by itself, where they first differ."""
     cycles = np.array(cycles, np.uint64)
     simulation.c.netlist_copy_after(simulation.handle, len(cycles), cycles.ctypes.data)
 
@@ -63,7 +83,11 @@ def copied(simulation, which=0):
     """Copy number ``which`` of all registers, uint64, or ``None`` where it was not made."""
     netlist = simulation.netlist
     registers = np.zeros(len(netlist.flops) + len(netlist.cells) + len(netlist.writers), np.uint64)
-    return registers if simulation.c.netlist_copy(simulation.handle, which, registers.ctypes.data) else None
+    return (
+        registers
+        if simulation.c.netlist_copy(simulation.handle, which, registers.ctypes.data)
+        else None
+    )
 
 
 def register_name(netlist, place):

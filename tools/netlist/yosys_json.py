@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Netlists in yosys' JSON, which nextpnr writes, too."""
+
 import json
 from pathlib import Path
 
@@ -20,7 +21,11 @@ def _top(path):
 
 def _signals(nets):
     """(name, number of the lowest bit, bits) of named signals of the JSON."""
-    return ((name, net.get("offset", 0), net["bits"]) for name, net in nets.items() if not net.get("hide_name"))
+    return (
+        (name, net.get("offset", 0), net["bits"])
+        for name, net in nets.items()
+        if not net.get("hide_name")
+    )
 
 
 class Reader:
@@ -40,6 +45,7 @@ class Reader:
     NetlistError
         It cannot be read, or is no netlist.
     """
+
     def __init__(self, path):
         self.module = _top(path)
         self.netlist = Netlist()
@@ -55,7 +61,11 @@ class Reader:
 
     def cells(self):
         """(name, cell) of the top module."""
-        return [(name, cell) for name, cell in self.module["cells"].items() if cell["type"] != "$scopeinfo"]
+        return [
+            (name, cell)
+            for name, cell in self.module["cells"].items()
+            if cell["type"] != "$scopeinfo"
+        ]
 
     def pin(self, cell, name, default=None, index=0):
         """The net at a pin; ``default`` (else a floating net) where nothing is connected."""
@@ -70,7 +80,8 @@ class Reader:
         return self.bit(bits[index]) if index < len(bits) and isinstance(bits[index], int) else None
 
     def port_bits(self):
-        """Bit of the JSON -> (port without Amaranth's suffix, bit of the port); the netlist's pads get their ports."""
+        """Bit of the JSON -> (port without Amaranth's suffix, bit of the port); the netlist's pads
+        get their ports."""
         found = {}
         for name, port in self.module["ports"].items():
             name = name.removesuffix("__io")
@@ -79,25 +90,41 @@ class Reader:
         return found
 
     def name_nets(self, source=None):
-        """The netlist's nets get their names, once all cells are read: (signal, bit) -> net. What autoname made up is among them.
+        """The netlist's nets get their names, once all cells are read: (signal, bit) -> net. What
+        autoname made up is among them.
 
-        ``source``: path of the netlist that nextpnr has read. It keeps one name of each net, for each bit; there all of them are.
+        ``source``: path of the netlist that nextpnr has read. It keeps one name of each net, for
+        each bit; there all of them are.
         """
         netlist, nets = self.netlist, self.module.get("netnames", {})
         if source is None:
             for name, low, bits in _signals(nets):
                 netlist.widths[name] = len(bits)
-                netlist.names.update(((name, low + k), self._nets[bit]) for k, bit in enumerate(bits) if bit in self._nets)
+                netlist.names.update(
+                    ((name, low + k), self._nets[bit])
+                    for k, bit in enumerate(bits)
+                    if bit in self._nets
+                )
             return
-        kept = {name: self._nets[net["bits"][0]] for name, net in nets.items() if net["bits"] and net["bits"][0] in self._nets}
+        kept = {
+            name: self._nets[net["bits"][0]]
+            for name, net in nets.items()
+            if net["bits"] and net["bits"][0] in self._nets
+        }
         signals, found = list(_signals(_top(source).get("netnames", {}))), {"0": LOW, "1": HIGH}
         for name, low, bits in signals:
             netlist.widths[name] = len(bits)
             for k, bit in enumerate(bits):
-                if bit not in found and (net := kept.get(f"{name}[{low + k}]" if len(bits) > 1 else name)) is not None:
+                if (
+                    bit not in found
+                    and (net := kept.get(f"{name}[{low + k}]" if len(bits) > 1 else name))
+                    is not None
+                ):
                     found[bit] = net
         for name, low, bits in signals:
-            netlist.names.update(((name, low + k), found[bit]) for k, bit in enumerate(bits) if bit in found)
+            netlist.names.update(
+                ((name, low + k), found[bit]) for k, bit in enumerate(bits) if bit in found
+            )
 
     def plain_pads(self):
         """Pads of ports that have no I/O cells."""
@@ -110,7 +137,8 @@ class Reader:
 
 
 def has_twin(cell):
-    """1 for a block RAM that the gateware has by name, 0 for one that synthesis made of a plain memory: reads that meet a write differ in simulation."""
+    """1 for a block RAM that the gateware has by name, 0 for one that synthesis made of a plain
+    memory: reads that meet a write differ in simulation."""
     return int("hdlname" in cell.get("attributes", ()))
 
 

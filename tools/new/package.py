@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the package of a core or a board of one's own."""
+
 import importlib.util
 import io
 import re
@@ -70,18 +71,31 @@ What to change first: `src/{name}/__init__.py`, the description of the board.
 def _check(kind, name):
     taken, longest = KINDS[kind][0](), KINDS[kind][1]
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or len(name) > longest:
-        raise InputError(f"new {kind} {name!r}: expected a name of at most {longest} small letters, digits and _, a letter first")
+        raise InputError(
+            f"new {kind} {name!r}: expected a name of at most {longest} small letters, digits "
+            f"and _, a letter first"
+        )
     if name in taken:
         raise InputError(f"new {kind} {name}: quintet has a {kind} of that name")
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
-        raise InputError(f"new {kind} {name}: there is a Python package of that name, which would hide it")
+        raise InputError(
+            f"new {kind} {name}: there is a Python package of that name, which would hide it"
+        )
 
 
 def _tag(name):
     """Four letters, by which boards say what core they hold; none that another core has."""
     taken = {open_room(other).isa.ISA.tag for other in room_names()}
     wanted = name.replace("_", "").upper()[:4].ljust(4, "X")
-    return next(tag for tag in (wanted, *(f"{wanted[:3]}{digit}" for digit in range(10)), *(f"{wanted[:2]}{number:02}" for number in range(100))) if tag not in taken)
+    return next(
+        tag
+        for tag in (
+            wanted,
+            *(f"{wanted[:3]}{digit}" for digit in range(10)),
+            *(f"{wanted[:2]}{number:02}" for number in range(100)),
+        )
+        if tag not in taken
+    )
 
 
 def files(kind, name):
@@ -98,10 +112,19 @@ def files(kind, name):
     def named(text):
         return text.replace("TMPL", _tag(name)).replace("Template", title).replace("template", name)
 
-    found = {"pyproject.toml": _PYPROJECT.format(kind=kind, name=name), "README.md": _README[kind].format(name=name, title=title)}
+    found = {
+        "pyproject.toml": _PYPROJECT.format(kind=kind, name=name),
+        "README.md": _README[kind].format(name=name, title=title),
+    }
     for path in sorted((_HERE / kind).iterdir()):
         if path.is_file():
-            place = f"tests/test_{name}.py" if path.name == "check.py" else f"src/{name}/{path.name}" if path.suffix == ".py" else f"programs/{path.name}"
+            place = (
+                f"tests/test_{name}.py"
+                if path.name == "check.py"
+                else f"src/{name}/{path.name}"
+                if path.suffix == ".py"
+                else f"programs/{path.name}"
+            )
             found[place] = named(path.read_text(encoding="utf-8"))
     found = {place: text.encode() for place, text in found.items()}
     if kind == "core":
@@ -126,7 +149,9 @@ def write(kind, name, folder):
     except FileExistsError:
         raise InputError(f"new {kind} {name}: {folder} is there already") from None
     except OSError as error:
-        raise InputError(f"new {kind} {name}: cannot make {folder}: {error.strerror or error}") from None
+        raise InputError(
+            f"new {kind} {name}: cannot make {folder}: {error.strerror or error}"
+        ) from None
     try:
         for place, data in made.items():
             (folder / place).parent.mkdir(parents=True, exist_ok=True)
@@ -134,6 +159,8 @@ def write(kind, name, folder):
     except BaseException as error:
         shutil.rmtree(folder, ignore_errors=True)
         if isinstance(error, OSError):
-            raise InputError(f"new {kind} {name}: cannot write {folder}: {error.strerror or error}") from None
+            raise InputError(
+                f"new {kind} {name}: cannot write {folder}: {error.strerror or error}"
+            ) from None
         raise
     return sorted(made)

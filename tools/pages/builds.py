@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds whose figures the documents show: ``docs/matrix.json``, taken over from what `quintet matrix` has measured."""
+"""Builds whose figures the documents show: ``docs/matrix.json``, taken over from what `quintet
+matrix` has measured."""
+
 import json
 from pathlib import Path
 
@@ -8,11 +10,26 @@ from ..errors import InputError
 
 __all__ = ["OTHERS", "PATH", "mark", "read", "take_over"]
 
-#: Clocks that are shown beside the main one: a core's own, and those of USB. Others are the netlist's.
+#: Clocks that are shown beside the main one: a core's own, and those of USB. Others are the
+#: netlist's.
 OTHERS = ("array", "usb_io", "usb")
-#: Of a cell's result, what the documents keep beside ``clocks``; ``sources`` is the digest of the sources it was built from.
-_KEPT = ("board", "isa", "preset", "seed", "link", "clock_asked_mhz", "clock_reached_mhz", "luts", "ffs", "dsps", "brams",
-         "seconds", "state")
+#: Of a cell's result, what the documents keep beside ``clocks``; ``sources`` is the digest of the
+#: sources it was built from.
+_KEPT = (
+    "board",
+    "isa",
+    "preset",
+    "seed",
+    "link",
+    "clock_asked_mhz",
+    "clock_reached_mhz",
+    "luts",
+    "ffs",
+    "dsps",
+    "brams",
+    "seconds",
+    "state",
+)
 
 PATH = Path(__file__).resolve().parents[2] / "docs" / "matrix.json"
 
@@ -33,16 +50,26 @@ def take_over(known, folder):
     path = Path(folder) / "matrix.json"
     if not path.is_file():
         raise InputError(f"{path}: no such table of quintet matrix")
-    new = {key: {**{name: cell[name] for name in _KEPT if name in cell},
-                 "clocks": {name: clock for name, clock in cell.get("clocks", {}).items() if name in OTHERS}, "sources": cell["digest"]}
-           for key, cell in load(path).items()}
+    new = {
+        key: {
+            **{name: cell[name] for name in _KEPT if name in cell},
+            "clocks": {
+                name: clock for name, clock in cell.get("clocks", {}).items() if name in OTHERS
+            },
+            "sources": cell["digest"],
+        }
+        for key, cell in load(path).items()
+    }
     return {key: cell for key, cell in sorted({**known, **new}.items())}
 
 
 def mark(cells, board, isa, preset):
-    """The shortest account of a preset's builds on a board, with its default link: clocks by ascending seed, or why there is none;
-    empty if it was never built."""
-    built = sorted((c for key, c in cells.items() if key == f"{board}/{isa}/{preset}/{c['seed']}"), key=lambda c: c["seed"])
+    """The shortest account of a preset's builds on a board, with its default link: clocks by
+    ascending seed, or why there is none; empty if it was never built."""
+    built = sorted(
+        (c for key, c in cells.items() if key == f"{board}/{isa}/{preset}/{c['seed']}"),
+        key=lambda c: c["seed"],
+    )
     clocks = [c for c in built if "clock_reached_mhz" in c]
     if clocks:
         asked = min(c["clock_asked_mhz"] for c in clocks)
@@ -50,9 +77,19 @@ def mark(cells, board, isa, preset):
         others = sorted({name for c in clocks for name in c["clocks"]})
         late = {name: [c["clocks"][name] for c in clocks if name in c["clocks"]] for name in others}
         return "; ".join(
-            [", ".join(f"{c['clock_reached_mhz']:.1f}" for c in clocks) + (f" of {asked:g}" if missed else "") + " MHz"]
-            + [f"{name} " + ", ".join(f"{c['reached_mhz']:.1f}" for c in of) + f" of {of[0]['asked_mhz']:g}"
-               for name, of in late.items() if any(c["reached_mhz"] < c["asked_mhz"] for c in of)])
+            [
+                ", ".join(f"{c['clock_reached_mhz']:.1f}" for c in clocks)
+                + (f" of {asked:g}" if missed else "")
+                + " MHz"
+            ]
+            + [
+                f"{name} "
+                + ", ".join(f"{c['reached_mhz']:.1f}" for c in of)
+                + f" of {of[0]['asked_mhz']:g}"
+                for name, of in late.items()
+                if any(c["reached_mhz"] < c["asked_mhz"] for c in of)
+            ]
+        )
     if any(c["state"].startswith("does not fit") for c in built):
         return "too large"
     return "not routed" if built else ""

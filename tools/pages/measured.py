@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Documents' tables of builds: ``python -m quintet.tools.pages.measured DIR...`` takes over the cells of those folders of `quintet matrix`;
-then, and without any, it writes the tables of ``docs/performance/matrix.md`` and the README.
+"""Documents' tables of builds: ``python -m quintet.tools.pages.measured DIR...`` takes over the
+cells of those folders of `quintet matrix`; then, and without any, it writes the tables of
+``docs/performance/matrix.md`` and the README.
 """
+
 import json
 import sys
 
@@ -20,16 +22,42 @@ def _number(value):
 
 def rows(cells):
     """Lines of the table of all builds."""
-    yield "| board | core | preset | seed | asked, MHz | reached | other clocks, of asked | logic cells | flip-flops | DSPs | block RAMs | seconds | |"
+    yield (
+        "| board | core | preset | seed | asked, MHz | reached | other clocks, of asked | "
+        "logic cells | flip-flops | DSPs | block RAMs | seconds | |"
+    )
     yield "|---" * 13 + "|"
-    for cell in sorted(cells.values(), key=lambda c: (c["isa"], c["board"], c["preset"], c["seed"], c.get("link") or "")):
-        others = ", ".join(f"{name} {cell['clocks'][name]['reached_mhz']:.1f} of {cell['clocks'][name]['asked_mhz']:g}"
-                           for name in OTHERS if name in cell["clocks"])
-        figures = [cell.get(name) for name in ("clock_asked_mhz", "clock_reached_mhz", "luts", "ffs", "dsps", "brams", "seconds")]
+    for cell in sorted(
+        cells.values(),
+        key=lambda c: (c["isa"], c["board"], c["preset"], c["seed"], c.get("link") or ""),
+    ):
+        others = ", ".join(
+            (
+                f"{name} {cell['clocks'][name]['reached_mhz']:.1f} of "
+                f"{cell['clocks'][name]['asked_mhz']:g}"
+            )
+            for name in OTHERS
+            if name in cell["clocks"]
+        )
+        figures = [
+            cell.get(name)
+            for name in (
+                "clock_asked_mhz",
+                "clock_reached_mhz",
+                "luts",
+                "ffs",
+                "dsps",
+                "brams",
+                "seconds",
+            )
+        ]
         asked, reached, *rest = map(_number, figures)
         state = "" if cell["state"] == "built" else cell["state"].replace("|", "/")
-        yield (f"| `{cell['board']}`{' over USB' if cell.get('link') == 'usb' else ''} | {cell['isa']} | {cell['preset']} | {cell['seed']} "
-               f"| {asked} | {reached} | {others} | {' | '.join(rest)} | {state} |")
+        yield (
+            f"| `{cell['board']}`{' over USB' if cell.get('link') == 'usb' else ''} | "
+            f"{cell['isa']} | {cell['preset']} | {cell['seed']} "
+            f"| {asked} | {reached} | {others} | {' | '.join(rest)} | {state} |"
+        )
 
 
 def page(text, cells):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pictures of the architecture and of every core, as SVG: ``python -m quintet.tools.pages.pictures`` draws ``docs/pictures``. Names come from the code."""
+"""Pictures of the architecture and of every core, as SVG: ``python -m
+quintet.tools.pages.pictures`` draws ``docs/pictures``. Names come from the code."""
+
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -24,16 +26,22 @@ text { font: 13px system-ui, sans-serif; fill: #1d2326; } .small { font-size: 11
 
 class _Drawing:
     """Boxes with lines of text, and wires between them; coordinates in pixels."""
+
     def __init__(self, width, height, title):
         self.size, self.parts = (width, height), [f"<title>{escape(title)}</title>"]
 
     def box(self, x, y, width, height, *lines, kind="box", align="middle"):
         """A box; the first line is its name, the others are small."""
-        self.parts.append(f'<rect class="box {kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="7"/>')
+        self.parts.append(
+            f'<rect class="box {kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="7"/>'
+        )
         top = y + 19 if align == "top" else y + height / 2 - 7.5 * (len(lines) - 1) + 4
         for number, line in enumerate(lines):
             style = "head" if number == 0 else "small"
-            self.parts.append(f'<text class="{style}" x="{x + width / 2:g}" y="{top + 15.5 * number:g}" text-anchor="middle">{escape(line)}</text>')
+            self.parts.append(
+                f'<text class="{style}" x="{x + width / 2:g}" y="{top + 15.5 * number:g}" '
+                f'text-anchor="middle">{escape(line)}</text>'
+            )
 
     def wire(self, *points, one=False):
         """A wire along points, with a tip at both ends, or at its ``one`` end."""
@@ -41,14 +49,27 @@ class _Drawing:
         self.parts.append(f'<path class="wire{" one" if one else ""}" d="{path}"/>')
 
     def text(self, x, y, text, anchor="middle"):
-        self.parts.append(f'<text class="small" x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>')
+        self.parts.append(
+            f'<text class="small" x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+        )
 
     def svg(self):
         width, height = self.size
-        marks = "".join(f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="{turn}"><path class="tip" d="M0 0L8 4L0 8z"/></marker>'
-                        for name, turn in (("tip", "auto"), ("tail", "auto-start-reverse")))
-        return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img">\n<style>{_STYLE}</style>\n<defs>{marks}</defs>\n'
-                + "\n".join(self.parts) + "\n</svg>\n")
+        marks = "".join(
+            (
+                f'<marker id="{name}" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+                f'markerHeight="7" orient="{turn}"><path class="tip" d="M0 0L8 4L0 8z"/></marker>'
+            )
+            for name, turn in (("tip", "auto"), ("tail", "auto-start-reverse"))
+        )
+        return (
+            (
+                f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+                f'role="img">\n<style>{_STYLE}</style>\n<defs>{marks}</defs>\n'
+            )
+            + "\n".join(self.parts)
+            + "\n</svg>\n"
+        )
 
 
 def architecture():
@@ -68,7 +89,9 @@ def architecture():
     d.wire((135, 168), (135, 206), one=True)
     for x in (61, 135, 209):
         d.wire((135, 262), (135, 280), (x, 280), (x, 300), one=True)
-    d.box(330, 14, 440, 400, "SoC: bitstream, or compiled as a virtual board", kind="soc", align="top")
+    d.box(
+        330, 14, 440, 400, "SoC: bitstream, or compiled as a virtual board", kind="soc", align="top"
+    )
     d.box(350, 330, 120, 60, "link bridge", "frames, CRC-32")
     d.box(350, 226, 120, 60, "Wishbone", "32 bits, watchdog")
     d.box(350, 122, 120, 60, "info ROM", "SoC registers")
@@ -102,7 +125,10 @@ def engine(isa):
     """The engine of a core that larger FPGAs get, as SVG text: its units, and who feeds whom."""
     boxes, wires = ENGINES[isa]
     title = open_room(isa).isa.ISA.title
-    places = {name: (26 + column * _NEXT[0], 44 + row * _NEXT[1]) for name, (column, row, *_) in boxes.items()}
+    places = {
+        name: (26 + column * _NEXT[0], 44 + row * _NEXT[1])
+        for name, (column, row, *_) in boxes.items()
+    }
     down = max(y for _, y in places.values()) + _BOX[1]
     width = max(x for x, _ in places.values()) + _BOX[0] + 26
     d = _Drawing(width, down + 96, f"{title}: units of the engine")
@@ -126,15 +152,24 @@ def engine(isa):
 def _way(source, target):
     """Points of a wire between two boxes."""
     (x, y), (u, v), (width, height) = source, target, _BOX
-    if y == v:      # side by side
-        return ((x + width, y + height // 2), (u, v + height // 2)) if u > x else ((x, y + height // 2), (u + width, v + height // 2))
+    if y == v:  # side by side
+        return (
+            ((x + width, y + height // 2), (u, v + height // 2))
+            if u > x
+            else ((x, y + height // 2), (u + width, v + height // 2))
+        )
     below = v > y
     start, end = (y + height, v) if below else (y, v + height)
     if x == u:
         return (x + width // 2, start), (u + width // 2, end)
     side = u > x
-    gap = (u - 16 if side else u + width + 16)
-    return ((x + width if side else x), y + height // 2 + 8), (gap, y + height // 2 + 8), (gap, v + height // 2 - 8), (u if side else u + width, v + height // 2 - 8)
+    gap = u - 16 if side else u + width + 16
+    return (
+        ((x + width if side else x), y + height // 2 + 8),
+        (gap, y + height // 2 + 8),
+        (gap, v + height // 2 - 8),
+        (u if side else u + width, v + height // 2 - 8),
+    )
 
 
 def pictures():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo in a terminal, as a picture: ``python -m quintet.tools.pages.recording`` runs it and draws ``docs/pictures/demo.svg``."""
+"""The demo in a terminal, as a picture: ``python -m quintet.tools.pages.recording`` runs it and
+draws ``docs/pictures/demo.svg``."""
+
 import io
 import os
 import re
@@ -18,17 +20,28 @@ _WIDTH = 132
 
 
 def draw(command, said):
-    """A terminal of :data:`_WIDTH` columns in which ``command`` has said something, as SVG that loads nothing from anywhere."""
-    console = Console(record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    """A terminal of :data:`_WIDTH` columns in which ``command`` has said something, as SVG that
+    loads nothing from anywhere."""
+    console = Console(
+        record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor"
+    )
     console.print(Text(f"$ {command}", style="bold green"))
     console.print(Text(said.rstrip()))
     svg = console.export_svg(title=command)
-    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.S).replace("Fira Code", "ui-monospace, monospace")
+    return re.sub(r"@font-face \{.*?\}\s*", "", svg, flags=re.S).replace(
+        "Fira Code", "ui-monospace, monospace"
+    )
 
 
 def main():
     environment = {**os.environ, "COLUMNS": str(_WIDTH)}
-    done = subprocess.run([sys.executable, "-m", "quintet.tools.cli", "demo"], stdout=subprocess.PIPE, text=True, env=environment, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "quintet.tools.cli", "demo"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+        check=True,
+    )
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / "demo.svg").write_text(draw("make demo", done.stdout))
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Roofline of the five cores, as SVG: ``python -m quintet.tools.pages.roofline`` draws ``docs/pictures/roofline.svg`` of the peaks that the cores declare and of what
-``docs/results.json`` says of networks. It needs the extra ``report``.
+"""Roofline of the five cores, as SVG: ``python -m quintet.tools.pages.roofline`` draws
+``docs/pictures/roofline.svg`` of the peaks that the cores declare and of what ``docs/results.json``
+says of networks. It needs the extra ``report``.
 """
+
 import re
 
 from ...boards import open_board
@@ -16,7 +18,8 @@ from .results import read
 __all__ = ["FILE", "draw", "points", "roofs"]
 
 FILE = FOLDER / "roofline.svg"
-#: The board of the measurement, whose default presets the roofs are of, and its name in ``docs/results.json``.
+#: The board of the measurement, whose default presets the roofs are of, and its name in
+#: ``docs/results.json``.
 _BOARD, _MEASUREMENT = "ulx3s-85f", "models/roofline"
 
 
@@ -32,12 +35,15 @@ def roofs():
 
 
 def points(data):
-    """Title of a core -> points of the networks that were measured on it. Rows are named ``NETWORK, TITLE``."""
+    """Title of a core -> points of the networks that were measured on it. Rows are named ``NETWORK,
+    TITLE``."""
     found = {}
     for row in data["measurements"][_MEASUREMENT]["rows"]:
         network, _, title = row["what"].rpartition(", ")
         values = row["values"]
-        found.setdefault(title, []).append(Point(network, network, values["MACs"], values["cycles"], values["bytes"]))
+        found.setdefault(title, []).append(
+            Point(network, network, values["MACs"], values["cycles"], values["bytes"])
+        )
     return found
 
 
@@ -45,24 +51,59 @@ def draw(data):
     """The picture, SVG text, which loads nothing and is as light or dark as what is around it."""
     _, convert = charts.library()
     measured, tops = points(data), roofs()
-    rows = [{"build": title, "name": f"{point.name} on {title}", "kind": point.kind, "x": point.intensity, "y": point.rate, "macs": f"{point.macs:,.0f}", "cycles": f"{point.cycles:,.0f}",
-             "bytes": f"{point.bytes:,.0f}", "rate": f"{point.rate:.3g}", "intensity": f"{point.intensity:.3g}", "share": f"{100 * point.share(tops[title]):.0f} %", "label": ""}
-            for title, several in measured.items() for point in several]
-    lines = roof_lines(list(tops.values()), [point for several in measured.values() for point in several])
-    spec = charts.roofline(lines, rows, "Roofline of the five cores on a ULX3S-85F") | {"width": 900, "height": 420}
+    rows = [
+        {
+            "build": title,
+            "name": f"{point.name} on {title}",
+            "kind": point.kind,
+            "x": point.intensity,
+            "y": point.rate,
+            "macs": f"{point.macs:,.0f}",
+            "cycles": f"{point.cycles:,.0f}",
+            "bytes": f"{point.bytes:,.0f}",
+            "rate": f"{point.rate:.3g}",
+            "intensity": f"{point.intensity:.3g}",
+            "share": f"{100 * point.share(tops[title]):.0f} %",
+            "label": "",
+        }
+        for title, several in measured.items()
+        for point in several
+    ]
+    lines = roof_lines(
+        list(tops.values()), [point for several in measured.values() for point in several]
+    )
+    spec = charts.roofline(lines, rows, "Roofline of the five cores on a ULX3S-85F") | {
+        "width": 900,
+        "height": 420,
+    }
     svg = convert.vegalite_to_svg(spec)
     light, dark = _variables(set(re.findall(r"var\((--[\w-]+)\)", svg)))
     style = f":root {{ {light} }}\n@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}"
-    return re.sub(">", f"><title>Roofline of the five cores</title><style>\n{style}\n</style>", svg, count=1) + "\n"
+    return (
+        re.sub(
+            ">",
+            f"><title>Roofline of the five cores</title><style>\n{style}\n</style>",
+            svg,
+            count=1,
+        )
+        + "\n"
+    )
 
 
 def _variables(names):
-    """Declarations of the style sheets' variables ``names``: on a light ground, and on a dark one."""
+    """Declarations of the style sheets' variables ``names``: on a light ground, and on a dark
+    one."""
     light, dark = [], []
     for sheet in (STYLE, STYLE.with_name("report.css")):
-        before, _, rest = sheet.read_text(encoding="utf-8").partition("@media (prefers-color-scheme: dark)")
+        before, _, rest = sheet.read_text(encoding="utf-8").partition(
+            "@media (prefers-color-scheme: dark)"
+        )
         for found, text in ((light, before), (dark, rest.partition("\n}\n")[0])):
-            found += [f"{name}: {value};" for name, value in re.findall(r"(--[\w-]+): ([^;]+);", text) if name in names]
+            found += [
+                f"{name}: {value};"
+                for name, value in re.findall(r"(--[\w-]+): ([^;]+);", text)
+                if name in names
+            ]
     return " ".join(light), " ".join(dark)
 
 

@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Charts of a page, by Altair: each function gives a Vega-Lite specification. Colours are the style sheet's, so that a chart is as light or dark as its page."""
+"""Charts of a page, by Altair: each function gives a Vega-Lite specification. Colours are the style
+sheet's, so that a chart is as light or dark as its page."""
+
 from ..errors import NoDeviceError
 
 __all__ = ["CLASSES", "bars", "classes", "library", "memory_map", "roofline", "script"]
 
 #: Classes of cycles, in the order of a bar, as counters name them.
-CLASSES = {"work": "work", "stall_fetch": "instructions", "stall_operand": "operands", "stall_write": "writes", "stall_other": "other units"}
-#: Pixels of a bar and the gap to the next, of a picture's height, and of the longest name beside it.
+CLASSES = {
+    "work": "work",
+    "stall_fetch": "instructions",
+    "stall_operand": "operands",
+    "stall_write": "writes",
+    "stall_other": "other units",
+}
+#: Pixels of a bar and the gap to the next, of a picture's height, and of the longest name beside
+#: it.
 _STEP, _HEIGHT, _NAME = 24, 340, 130
 _COLOURS = [f"var(--chart-{number})" for number in range(1, 9)]
 
@@ -23,7 +32,10 @@ def library():
         import altair
         import vl_convert
     except ImportError as error:
-        raise NoDeviceError(f"reports need Altair and vl-convert, and {error.name or 'one of them'} is not installed: pip install 'quintet[report]'") from None
+        raise NoDeviceError(
+            f"reports need Altair and vl-convert, and {error.name or 'one of them'} is not "
+            f"installed: pip install 'quintet[report]'"
+        ) from None
     return altair, vl_convert
 
 
@@ -34,14 +46,44 @@ def script():
 
 
 def _finished(chart, text, height=None):
-    """The specification of a chart as wide as its page; ``text`` says what it shows to who cannot see it."""
+    """The specification of a chart as wide as its page; ``text`` says what it shows to who cannot
+    see it."""
     font = "system-ui, sans-serif"
-    quiet = {"labelColor": "var(--dim)", "titleColor": "var(--dim)", "labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"}
-    spec = chart.properties(width="container", background="transparent", description=text, **({} if height is None else {"height": height})).to_dict()
+    quiet = {
+        "labelColor": "var(--dim)",
+        "titleColor": "var(--dim)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    }
+    spec = chart.properties(
+        width="container",
+        background="transparent",
+        description=text,
+        **({} if height is None else {"height": height}),
+    ).to_dict()
     spec["autosize"] = {"type": "fit-x", "contains": "padding"}
-    spec["config"] = {"font": font, "view": {"stroke": None}, "text": {"fill": "var(--text)"},
-                      "axis": {**quiet, "gridColor": "var(--line)", "domainColor": "var(--line)", "tickColor": "var(--line)", "labelLimit": _NAME},
-                      "legend": {**quiet, "labelColor": "var(--text)", "orient": "bottom", "title": None, "columns": 3, "symbolStrokeColor": "transparent", "labelLimit": 180}}
+    spec["config"] = {
+        "font": font,
+        "view": {"stroke": None},
+        "text": {"fill": "var(--text)"},
+        "axis": {
+            **quiet,
+            "gridColor": "var(--line)",
+            "domainColor": "var(--line)",
+            "tickColor": "var(--line)",
+            "labelLimit": _NAME,
+        },
+        "legend": {
+            **quiet,
+            "labelColor": "var(--text)",
+            "orient": "bottom",
+            "title": None,
+            "columns": 3,
+            "symbolStrokeColor": "transparent",
+            "labelLimit": 180,
+        },
+    }
     return spec
 
 
@@ -50,65 +92,160 @@ def _step(count):
 
 
 def roofline(lines, points, text):
-    """Roofs and points. ``lines``: rows ``build``, ``x``, ``y``; ``points``: rows ``build``, ``name``, ``kind``, ``x``, ``y``, and what is told of them."""
+    """Roofs and points. ``lines``: rows ``build``, ``x``, ``y``; ``points``: rows ``build``,
+    ``name``, ``kind``, ``x``, ``y``, and what is told of them."""
     alt, _ = library()
     names = list(dict.fromkeys(row["build"] for row in lines))
-    colour = alt.Color("build:N", scale=alt.Scale(domain=names, range=_COLOURS[:len(names)]), legend=alt.Legend() if len(names) > 1 else None)
-    x = alt.X("x:Q", scale=alt.Scale(type="log", nice=False), axis=alt.Axis(title="MACs a byte of main memory", format=",", tickCount=6, labelOverlap=True))
+    colour = alt.Color(
+        "build:N",
+        scale=alt.Scale(domain=names, range=_COLOURS[: len(names)]),
+        legend=alt.Legend() if len(names) > 1 else None,
+    )
+    x = alt.X(
+        "x:Q",
+        scale=alt.Scale(type="log", nice=False),
+        axis=alt.Axis(
+            title="MACs a byte of main memory", format=",", tickCount=6, labelOverlap=True
+        ),
+    )
     heights = [row["y"] for row in (*lines, *points)]
-    y = alt.Y("y:Q", scale=alt.Scale(type="log", nice=False, domain=[min(heights) / 1.5, max(heights) * 2]), axis=alt.Axis(title="MACs a cycle", format=",", tickCount=6, labelOverlap=True))
-    roofs = alt.Chart(alt.Data(values=lines)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+    y = alt.Y(
+        "y:Q",
+        scale=alt.Scale(type="log", nice=False, domain=[min(heights) / 1.5, max(heights) * 2]),
+        axis=alt.Axis(title="MACs a cycle", format=",", tickCount=6, labelOverlap=True),
+    )
+    roofs = (
+        alt.Chart(alt.Data(values=lines)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+    )
     if not points:
         return _finished(roofs, text, _HEIGHT)
     kinds = list(dict.fromkeys(row["kind"] for row in reversed(points)))
-    told = [alt.Tooltip(f"{name}:N", title=title) for name, title in (("name", "what"), ("build", "build"), ("macs", "MACs"), ("cycles", "cycles"), ("bytes", "bytes"),
-                                                                     ("rate", "MACs a cycle"), ("intensity", "MACs a byte"), ("share", "of what is possible"))]
+    told = [
+        alt.Tooltip(f"{name}:N", title=title)
+        for name, title in (
+            ("name", "what"),
+            ("build", "build"),
+            ("macs", "MACs"),
+            ("cycles", "cycles"),
+            ("bytes", "bytes"),
+            ("rate", "MACs a cycle"),
+            ("intensity", "MACs a byte"),
+            ("share", "of what is possible"),
+        )
+    ]
     base = alt.Chart(alt.Data(values=points)).encode(x=x, y=y)
-    marks = base.mark_point(filled=True, size=110, opacity=0.85, stroke="var(--card)", strokeWidth=1).encode(
-        color=colour, shape=alt.Shape("kind:N", scale=alt.Scale(domain=kinds, range=["diamond", "circle", "square", "triangle-up"][:len(kinds)]),
-                                      legend=alt.Legend(symbolFillColor="var(--dim)") if len(kinds) > 1 else None), tooltip=told)
+    marks = base.mark_point(
+        filled=True, size=110, opacity=0.85, stroke="var(--card)", strokeWidth=1
+    ).encode(
+        color=colour,
+        shape=alt.Shape(
+            "kind:N",
+            scale=alt.Scale(
+                domain=kinds, range=["diamond", "circle", "square", "triangle-up"][: len(kinds)]
+            ),
+            legend=alt.Legend(symbolFillColor="var(--dim)") if len(kinds) > 1 else None,
+        ),
+        tooltip=told,
+    )
     labels = base.mark_text(dy=-11, fontSize=11, limit=_NAME).encode(text="label:N")
     return _finished(roofs + marks + labels, text, _HEIGHT)
 
 
 def classes(rows, text):
-    """A bar of 100 % for each name. ``rows``: ``name``, ``class`` (of :data:`CLASSES`' texts), ``cycles``, ``share`` (0 to 1)."""
+    """A bar of 100 % for each name. ``rows``: ``name``, ``class`` (of :data:`CLASSES`' texts),
+    ``cycles``, ``share`` (0 to 1)."""
     alt, _ = library()
     names = list(CLASSES.values())
     order = [{**row, "order": names.index(row["class"])} for row in rows]
-    chart = alt.Chart(alt.Data(values=order)).mark_bar().encode(
-        x=alt.X("share:Q", stack="zero", axis=alt.Axis(title=None, format=".0%", tickCount=5), scale=alt.Scale(domain=[0, 1])),
-        y=alt.Y("name:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False)), order=alt.Order("order:Q"),
-        color=alt.Color("class:N", scale=alt.Scale(domain=names, range=_COLOURS[:len(names)]), sort=None),
-        tooltip=[alt.Tooltip("name:N", title="what"), alt.Tooltip("class:N", title="cycles of"), alt.Tooltip("cycles:Q", format=","), alt.Tooltip("share:Q", format=".1%")])
+    chart = (
+        alt.Chart(alt.Data(values=order))
+        .mark_bar()
+        .encode(
+            x=alt.X(
+                "share:Q",
+                stack="zero",
+                axis=alt.Axis(title=None, format=".0%", tickCount=5),
+                scale=alt.Scale(domain=[0, 1]),
+            ),
+            y=alt.Y("name:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False)),
+            order=alt.Order("order:Q"),
+            color=alt.Color(
+                "class:N", scale=alt.Scale(domain=names, range=_COLOURS[: len(names)]), sort=None
+            ),
+            tooltip=[
+                alt.Tooltip("name:N", title="what"),
+                alt.Tooltip("class:N", title="cycles of"),
+                alt.Tooltip("cycles:Q", format=","),
+                alt.Tooltip("share:Q", format=".1%"),
+            ],
+        )
+    )
     return _finished(chart, text, _step(len({row["name"] for row in rows})))
 
 
 def bars(rows, title, text, form=",f", mark=None):
-    """A bar for each of ``rows``: ``name``, ``value``, ``shown`` (the value as text), and ``mark``, where a stroke stands for what ``mark`` says, if it is named."""
+    """A bar for each of ``rows``: ``name``, ``value``, ``shown`` (the value as text), and ``mark``,
+    where a stroke stands for what ``mark`` says, if it is named."""
     alt, _ = library()
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False))
     told = [alt.Tooltip("name:N", title="what"), alt.Tooltip("shown:N", title=title)]
     base = alt.Chart(alt.Data(values=rows))
-    chart = base.mark_bar(color=_COLOURS[0]).encode(x=alt.X("value:Q", axis=alt.Axis(title=title, format=form, tickCount=5, labelOverlap=True)), y=y, tooltip=told)
+    chart = base.mark_bar(color=_COLOURS[0]).encode(
+        x=alt.X("value:Q", axis=alt.Axis(title=title, format=form, tickCount=5, labelOverlap=True)),
+        y=y,
+        tooltip=told,
+    )
     if mark is not None:
-        chart += base.transform_filter("isValid(datum.mark)").mark_tick(color="var(--text)", thickness=2, height=16).encode(x="mark:Q", y=y, tooltip=[*told, alt.Tooltip("mark:Q", title=mark, format=",")])
+        chart += (
+            base.transform_filter("isValid(datum.mark)")
+            .mark_tick(color="var(--text)", thickness=2, height=16)
+            .encode(x="mark:Q", y=y, tooltip=[*told, alt.Tooltip("mark:Q", title=mark, format=",")])
+        )
     return _finished(chart, text, _step(len(rows)))
 
 
 def memory_map(places, text):
-    """A row for each kind of what lies in main memory; ``places``: ``what``, ``kind``, ``at``, ``bytes``."""
+    """A row for each kind of what lies in main memory; ``places``: ``what``, ``kind``, ``at``,
+    ``bytes``."""
     alt, _ = library()
-    rows = [{**place, "end": place["at"] + place["bytes"], "from": f"{place['at']:#x}", "to": f"{place['at'] + place['bytes'] - 1:#x}"} for place in places]
+    rows = [
+        {
+            **place,
+            "end": place["at"] + place["bytes"],
+            "from": f"{place['at']:#x}",
+            "to": f"{place['at'] + place['bytes'] - 1:#x}",
+        }
+        for place in places
+    ]
     kinds = list(dict.fromkeys(place["kind"] for place in places))
     hexadecimal = "'0x' + format(datum.value, 'x')"
     end = max(row["end"] for row in rows)
     step = 1 << max(0, (end // 4).bit_length() - 1)
-    colours = alt.Scale(domain=kinds, range=_COLOURS[:len(kinds)])
+    colours = alt.Scale(domain=kinds, range=_COLOURS[: len(kinds)])
     # With a stroke of its own colour what is a few bytes long can be seen too.
-    chart = alt.Chart(alt.Data(values=rows)).mark_bar(strokeWidth=1).encode(
-        x=alt.X("at:Q", axis=alt.Axis(title="byte address", labelExpr=hexadecimal, values=list(range(0, end + 1, step)), labelOverlap=True)), x2="end:Q",
-        y=alt.Y("kind:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False)),
-        color=alt.Color("kind:N", scale=colours, legend=None), stroke=alt.Stroke("kind:N", scale=colours, legend=None),
-        tooltip=[alt.Tooltip("what:N"), alt.Tooltip("from:N"), alt.Tooltip("to:N"), alt.Tooltip("bytes:Q", format=",")])
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_bar(strokeWidth=1)
+        .encode(
+            x=alt.X(
+                "at:Q",
+                axis=alt.Axis(
+                    title="byte address",
+                    labelExpr=hexadecimal,
+                    values=list(range(0, end + 1, step)),
+                    labelOverlap=True,
+                ),
+            ),
+            x2="end:Q",
+            y=alt.Y("kind:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False)),
+            color=alt.Color("kind:N", scale=colours, legend=None),
+            stroke=alt.Stroke("kind:N", scale=colours, legend=None),
+            tooltip=[
+                alt.Tooltip("what:N"),
+                alt.Tooltip("from:N"),
+                alt.Tooltip("to:N"),
+                alt.Tooltip("bytes:Q", format=","),
+            ],
+        )
+    )
     return _finished(chart, text, _step(len(kinds)))

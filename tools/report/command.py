@@ -1,20 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Make one HTML page of what a command has measured: roofline, classes of cycles, layers, memory, utilisation; of a build clocks, margins and area by unit.
+"""Make one HTML page of what a command has measured: roofline, classes of cycles, layers, memory,
+utilisation; of a build clocks, margins and area by unit.
 
-The page opens without a network, in light and dark, on a phone, and can be printed. What it is made of: what run, infer, compile, compare, build or matrix
-print with --json (a file, or - for standard input), or the folder of a plan, a build or a matrix. Needs the extra "report" (pip install quintet[report]).
+The page opens without a network, in light and dark, on a phone, and can be printed. What it is made
+of: what run, infer, compile, compare, build or matrix print with --json (a file, or - for standard
+input), or the folder of a plan, a build or a matrix. Needs the extra "report" (pip install
+quintet[report]).
 """
+
 from ..outputs import check_output, write_output
 
 
 def arguments(parser):
-    parser.add_argument("result", help="a file that a command's --json wrote, - for standard input, or the folder of a plan, a build or a matrix")
-    parser.add_argument("-o", dest="out", metavar="FILE", default="report.html", help="the page (default: report.html)")
+    parser.add_argument(
+        "result",
+        help=(
+            "a file that a command's --json wrote, - for standard input, or the folder of a "
+            "plan, a build or a matrix"
+        ),
+    )
+    parser.add_argument(
+        "-o",
+        dest="out",
+        metavar="FILE",
+        default="report.html",
+        help="the page (default: report.html)",
+    )
 
 
 def run(args, console):
     check_output(args.out)
     from .reading import read_result
+
     found = read_result(args.result)
     made = write_page(args.out, found.kind, found.data)
     console.out(f"wrote {args.out}: {found.kind}, {made:,} bytes")
@@ -36,8 +53,16 @@ def write_page(path, kind, data):
     from .networks import compare_page, infer_page, plan_page
     from .page import render
     from .runs import run_page
+
     library()
-    pages = {"run": run_page, "infer": infer_page, "plan": plan_page, "compare": compare_page, "build": build_page, "matrix": matrix_page}
+    pages = {
+        "run": run_page,
+        "infer": infer_page,
+        "plan": plan_page,
+        "compare": compare_page,
+        "build": build_page,
+        "matrix": matrix_page,
+    }
     text = render(pages[kind](data)).encode()
     write_output(path, text)
     return len(text)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page: sections of tables, facts and charts as one HTML file that fetches nothing, in light and dark, on a phone and on paper."""
+"""The page: sections of tables, facts and charts as one HTML file that fetches nothing, in light
+and dark, on a phone and on paper."""
+
 import json
 from dataclasses import dataclass, field
 from html import escape
@@ -7,7 +9,18 @@ from pathlib import Path
 
 from ..errors import InputError
 
-__all__ = ["MOST_BYTES", "STYLE", "Page", "Wrong", "chart", "facts", "items", "render", "table", "text"]
+__all__ = [
+    "MOST_BYTES",
+    "STYLE",
+    "Page",
+    "Wrong",
+    "chart",
+    "facts",
+    "items",
+    "render",
+    "table",
+    "text",
+]
 
 _FOLDER = Path(__file__).parent / "style"
 #: The style sheet that all pages of quintet share.
@@ -29,7 +42,9 @@ class Wrong(str):
 
 @dataclass
 class Page:
-    """A page: ``title``, ``lead``, a line below it, and ``sections``, pairs of a heading and a list of parts, which are HTML."""
+    """A page: ``title``, ``lead``, a line below it, and ``sections``, pairs of a heading and a list
+    of parts, which are HTML."""
+
     title: str
     lead: str
     sections: list = field(default_factory=list)
@@ -53,18 +68,34 @@ def items(lines):
 
 def facts(pairs):
     """Names and values side by side; those whose value is ``None`` are left out."""
-    rows = "".join(f"<div><dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd></div>" for name, value in pairs if value is not None)
+    rows = "".join(
+        f"<div><dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd></div>"
+        for name, value in pairs
+        if value is not None
+    )
     return f'<dl class="wide">{rows}</dl>' if rows else ""
 
 
 def table(columns, rows):
-    """A table; a column whose name begins with ``>`` holds numbers, a cell that is :class:`Wrong` stands out."""
+    """A table; a column whose name begins with ``>`` holds numbers, a cell that is :class:`Wrong`
+    stands out."""
     if not rows:
         return ""
     numbers = [name.startswith(">") for name in columns]
-    head = "".join(f"<th{_class('number' * number)}>{escape(name.lstrip('>'))}</th>" for name, number in zip(columns, numbers, strict=True))
-    body = "".join("<tr>" + "".join(_cell(value, number) for value, number in zip(row, numbers, strict=True)) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    head = "".join(
+        f"<th{_class('number' * number)}>{escape(name.lstrip('>'))}</th>"
+        for name, number in zip(columns, numbers, strict=True)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(_cell(value, number) for value, number in zip(row, numbers, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    return (
+        f"<div "
+        f'class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    )
 
 
 def _cell(value, number):
@@ -77,7 +108,9 @@ def _class(names):
 
 def chart(specification):
     """A place for a chart, with its Vega-Lite specification."""
-    inside = json.dumps(specification, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    inside = json.dumps(specification, separators=(",", ":"), allow_nan=False).replace(
+        "<", "\\u003c"
+    )
     return f'<div class="chart"><script type="application/json">{inside}</script></div>'
 
 
@@ -92,9 +125,19 @@ def render(page):
         The library of charts is missing.
     """
     from .charts import script
-    style = "\n".join((_FOLDER / name).read_text(encoding="utf-8") for name in (STYLE.name, "report.css"))
-    sections = "".join(f"<article><h2>{escape(heading)}</h2>{''.join(parts)}</article>\n" for heading, parts in page.sections)
-    code = f"<script>{_inline(script())}</script><script>{_DRAW}</script>" if 'class="chart"' in sections else ""
+
+    style = "\n".join(
+        (_FOLDER / name).read_text(encoding="utf-8") for name in (STYLE.name, "report.css")
+    )
+    sections = "".join(
+        f"<article><h2>{escape(heading)}</h2>{''.join(parts)}</article>\n"
+        for heading, parts in page.sections
+    )
+    code = (
+        f"<script>{_inline(script())}</script><script>{_DRAW}</script>"
+        if 'class="chart"' in sections
+        else ""
+    )
     made = f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
 <title>{escape(page.title)}</title><link rel="icon" href="data:,"><style>
@@ -107,7 +150,10 @@ def render(page):
 """
     size = len(made.encode())
     if size > MOST_BYTES:
-        raise InputError(f"the page would have {size:,} bytes, more than {MOST_BYTES:,}: the result has too many layers, programs or builds for one")
+        raise InputError(
+            f"the page would have {size:,} bytes, more than {MOST_BYTES:,}: the result has too "
+            f"many layers, programs or builds for one"
+        )
     return made
 
 

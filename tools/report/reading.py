@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Finds out what a file or a folder holds, and refuses what is no result of a command."""
+
 import json
 import sys
 from dataclasses import dataclass
@@ -16,37 +17,162 @@ MOST_BYTES = 1 << 26
 #: What a folder holds -> the file that says so.
 _FOLDERS = {"plan": "plan.toml", "matrix": "matrix.json", "build": "report.json"}
 
-_CEILINGS = {"macs?": NUMBER, "bytes?": NUMBER, "clock_hz?": NUMBER, "byte_counters?": [TEXT], "uncounted?": TEXT}
+_CEILINGS = {
+    "macs?": NUMBER,
+    "bytes?": NUMBER,
+    "clock_hz?": NUMBER,
+    "byte_counters?": [TEXT],
+    "uncounted?": TEXT,
+}
 _PLACES = [{"what": TEXT, "kind": TEXT, "at": COUNT, "bytes": COUNT}]
 _COUNTERS = Map(NUMBER)
-#: Counters of a layer are differences of two runs: what does not depend on the program alone may come out below zero.
-_LAYERS = [{"layer": TEXT, "kind": TEXT, "where": TEXT, "macs": NUMBER, "cycles": NUMBER, "bytes": NUMBER, "measured?": SIGNED, "snr?": LEVEL,
-            "counters?": Map(SIGNED)}]
-_SIZES = {"preset?": TEXT, "params?": Map(ANY), "ceilings?": _CEILINGS, "places?": _PLACES, "memory_size?": COUNT, "memory_used?": COUNT}
+#: Counters of a layer are differences of two runs: what does not depend on the program alone may
+#: come out below zero.
+_LAYERS = [
+    {
+        "layer": TEXT,
+        "kind": TEXT,
+        "where": TEXT,
+        "macs": NUMBER,
+        "cycles": NUMBER,
+        "bytes": NUMBER,
+        "measured?": SIGNED,
+        "snr?": LEVEL,
+        "counters?": Map(SIGNED),
+    }
+]
+_SIZES = {
+    "preset?": TEXT,
+    "params?": Map(ANY),
+    "ceilings?": _CEILINGS,
+    "places?": _PLACES,
+    "memory_size?": COUNT,
+    "memory_used?": COUNT,
+}
 _BUILD = {"isa": TEXT, **_SIZES}
-_RUN = {**_BUILD, "target": TEXT, "status": TEXT, "counters": _COUNTERS, "board?": TEXT, "clock_hz?": NUMBER, "notes?": [TEXT], "cycles?": NUMBER,
-        "recognised?": Map({"correct": COUNT, "images": COUNT}), "fault?": {"name": TEXT, "pc": COUNT, "file?": TEXT, "line?": COUNT},
-        "runs?": [{"program": TEXT, "status": TEXT, "counters": _COUNTERS}]}
-_INFER = {**_BUILD, "network": TEXT, "target": TEXT, "inputs": COUNT, "counters": _COUNTERS, "board?": TEXT, "clock_hz?": NUMBER, "macs?": NUMBER, "correct?": COUNT,
-          "input_bytes": COUNT, "output_bytes": COUNT, "constant_bytes": COUNT, "inputs_per_second?": {"core?": NUMBER, "line?": NUMBER, "link?": NUMBER}, "layers?": _LAYERS}
-_PLAN = {**_BUILD, "network": TEXT, "board?": TEXT, "clock_hz?": NUMBER, "macs": NUMBER, "cycles_estimated": NUMBER, "layers": _LAYERS, "notes?": [TEXT]}
-_CELL = {"isa": TEXT, "preset?": TEXT, "refusal?": TEXT, "cycles?": NUMBER, "measured?": FLAG, "estimated?": NUMBER, "clock_hz?": NUMBER, "agreement?": NUMBER, "snr?": LEVEL,
-         "correct?": COUNT, "memory?": NUMBER, "moved?": NUMBER, "macs?": NUMBER, "layers?": _LAYERS, "counters?": _COUNTERS, "build?": {**_SIZES, "inputs?": COUNT}}
-_COMPARE = {"network": TEXT, "board": TEXT, "inputs": COUNT, "correct?": COUNT, "notes": [TEXT], "cells": [_CELL]}
+_RUN = {
+    **_BUILD,
+    "target": TEXT,
+    "status": TEXT,
+    "counters": _COUNTERS,
+    "board?": TEXT,
+    "clock_hz?": NUMBER,
+    "notes?": [TEXT],
+    "cycles?": NUMBER,
+    "recognised?": Map({"correct": COUNT, "images": COUNT}),
+    "fault?": {"name": TEXT, "pc": COUNT, "file?": TEXT, "line?": COUNT},
+    "runs?": [{"program": TEXT, "status": TEXT, "counters": _COUNTERS}],
+}
+_INFER = {
+    **_BUILD,
+    "network": TEXT,
+    "target": TEXT,
+    "inputs": COUNT,
+    "counters": _COUNTERS,
+    "board?": TEXT,
+    "clock_hz?": NUMBER,
+    "macs?": NUMBER,
+    "correct?": COUNT,
+    "input_bytes": COUNT,
+    "output_bytes": COUNT,
+    "constant_bytes": COUNT,
+    "inputs_per_second?": {"core?": NUMBER, "line?": NUMBER, "link?": NUMBER},
+    "layers?": _LAYERS,
+}
+_PLAN = {
+    **_BUILD,
+    "network": TEXT,
+    "board?": TEXT,
+    "clock_hz?": NUMBER,
+    "macs": NUMBER,
+    "cycles_estimated": NUMBER,
+    "layers": _LAYERS,
+    "notes?": [TEXT],
+}
+_CELL = {
+    "isa": TEXT,
+    "preset?": TEXT,
+    "refusal?": TEXT,
+    "cycles?": NUMBER,
+    "measured?": FLAG,
+    "estimated?": NUMBER,
+    "clock_hz?": NUMBER,
+    "agreement?": NUMBER,
+    "snr?": LEVEL,
+    "correct?": COUNT,
+    "memory?": NUMBER,
+    "moved?": NUMBER,
+    "macs?": NUMBER,
+    "layers?": _LAYERS,
+    "counters?": _COUNTERS,
+    "build?": {**_SIZES, "inputs?": COUNT},
+}
+_COMPARE = {
+    "network": TEXT,
+    "board": TEXT,
+    "inputs": COUNT,
+    "correct?": COUNT,
+    "notes": [TEXT],
+    "cells": [_CELL],
+}
 _CLOCK = {"asked_mhz": NUMBER, "reached_mhz": NUMBER}
 _AREA = {"luts": COUNT, "ffs": COUNT, "dsps": COUNT, "brams": COUNT, "sprams?": COUNT}
-_BITSTREAM = {"board": TEXT, "isa?": TEXT, "preset?": TEXT, "params?": Map(ANY), "seed": COUNT, **_AREA, "available?": Map(COUNT), "clocks?": Map(_CLOCK), "ceilings?": _CEILINGS,
-              "clock_asked_mhz?": NUMBER, "clock_reached_mhz?": NUMBER, "seconds?": NUMBER, "bitstream?": TEXT, "area?": [{"unit": TEXT, **_AREA}],
-              "crossings?": [{"from": TEXT, "to": TEXT, "delay_ns": NUMBER, "limit_ns?": NUMBER, "met": FLAG}], "sdram?": Map(ANY),
-              "critical_path?": {"from": TEXT, "to": TEXT, "logic_ns": NUMBER, "routing_ns": NUMBER, "steps?": COUNT}}
-_MATRIX = {"cells": [{"board": TEXT, "isa": TEXT, "preset": TEXT, "seed": COUNT, "state": TEXT, "clock_asked_mhz?": NUMBER, "clock_reached_mhz?": NUMBER,
-                      "luts?": COUNT, "ffs?": COUNT, "dsps?": COUNT, "brams?": COUNT, "available?": Map(COUNT), "seconds?": NUMBER}]}
+_BITSTREAM = {
+    "board": TEXT,
+    "isa?": TEXT,
+    "preset?": TEXT,
+    "params?": Map(ANY),
+    "seed": COUNT,
+    **_AREA,
+    "available?": Map(COUNT),
+    "clocks?": Map(_CLOCK),
+    "ceilings?": _CEILINGS,
+    "clock_asked_mhz?": NUMBER,
+    "clock_reached_mhz?": NUMBER,
+    "seconds?": NUMBER,
+    "bitstream?": TEXT,
+    "area?": [{"unit": TEXT, **_AREA}],
+    "crossings?": [
+        {"from": TEXT, "to": TEXT, "delay_ns": NUMBER, "limit_ns?": NUMBER, "met": FLAG}
+    ],
+    "sdram?": Map(ANY),
+    "critical_path?": {
+        "from": TEXT,
+        "to": TEXT,
+        "logic_ns": NUMBER,
+        "routing_ns": NUMBER,
+        "steps?": COUNT,
+    },
+}
+_MATRIX = {
+    "cells": [
+        {
+            "board": TEXT,
+            "isa": TEXT,
+            "preset": TEXT,
+            "seed": COUNT,
+            "state": TEXT,
+            "clock_asked_mhz?": NUMBER,
+            "clock_reached_mhz?": NUMBER,
+            "luts?": COUNT,
+            "ffs?": COUNT,
+            "dsps?": COUNT,
+            "brams?": COUNT,
+            "available?": Map(COUNT),
+            "seconds?": NUMBER,
+        }
+    ]
+}
 
 #: Kind -> (fields by which a result is known, its shape, where it comes from).
 KINDS = {
     "run": ({"status", "target", "counters", "runs"}, _RUN, "quintet run --json"),
     "infer": ({"network", "target", "inputs", "counters"}, _INFER, "quintet infer --json"),
-    "plan": ({"network", "cycles_estimated", "layers"}, _PLAN, "quintet compile --json, or the folder of a plan"),
+    "plan": (
+        {"network", "cycles_estimated", "layers"},
+        _PLAN,
+        "quintet compile --json, or the folder of a plan",
+    ),
     "compare": ({"network", "board", "cells"}, _COMPARE, "quintet compare --json"),
     "build": ({"board", "seed", "luts"}, _BITSTREAM, "quintet build --json, or its folder"),
     "matrix": ({"cells"}, _MATRIX, "quintet matrix --json, or its folder"),
@@ -55,7 +181,9 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Found:
-    """A result: ``kind`` of :data:`KINDS`, ``data``, the object, and ``origin``, what it was read from."""
+    """A result: ``kind`` of :data:`KINDS`, ``data``, the object, and ``origin``, what it was read
+    from."""
+
     kind: str
     data: dict
     origin: str
@@ -70,7 +198,9 @@ def read_result(name):
         There is no such file, it is no JSON, no result of a command, or lacks a field.
     """
     if name == "-":
-        return _known(_parsed(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input"), "standard input")
+        return _known(
+            _parsed(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input"), "standard input"
+        )
     if Path(name).is_dir():
         return _folder(Path(name))
     try:
@@ -82,7 +212,10 @@ def read_result(name):
 def _folder(folder):
     kind = next((kind for kind, file in _FOLDERS.items() if (folder / file).is_file()), None)
     if kind is None:
-        raise InputError(f"{folder}: none of {', '.join(_FOLDERS.values())} lies in it; expected the folder of a plan, a matrix or a build")
+        raise InputError(
+            f"{folder}: none of {', '.join(_FOLDERS.values())} lies in it; expected the folder "
+            f"of a plan, a matrix or a build"
+        )
     if kind == "plan":
         return _known(_plan(folder), str(folder))
     return read_result(str(folder / _FOLDERS[kind]))
@@ -93,22 +226,34 @@ def _plan(folder):
     from ...gateware.cores import open_room
     from ..compiler.plan import load_plan
     from ..compiler.results.report import plan_object
+
     plan = load_plan(folder)
-    clock = None if plan.board is None else round(open_board(plan.board).clock_for(open_room(plan.isa), plan.preset) * 1e6)
+    clock = (
+        None
+        if plan.board is None
+        else round(open_board(plan.board).clock_for(open_room(plan.isa), plan.preset) * 1e6)
+    )
     return plan_object(plan, clock)
 
 
 def _parsed(data, origin):
     if len(data) > MOST_BYTES:
-        raise InputError(f"{origin} has more than {MOST_BYTES:,} bytes; expected the result of a command")
+        raise InputError(
+            f"{origin} has more than {MOST_BYTES:,} bytes; expected the result of a command"
+        )
     try:
         return json.loads(data.decode("utf-8"))
     except json.JSONDecodeError as error:
         end = error.pos >= len(error.doc.rstrip()) or error.msg.startswith("Unterminated string")
-        raise InputError(f"{origin}: line {error.lineno}, column {error.colno}: {'it ends there: the JSON is cut off' if end else f'no JSON ({error.msg})'}; "
-                         "expected what a command prints with --json") from None
+        raise InputError(
+            f"{origin}: line {error.lineno}, column {error.colno}: "
+            f"{'it ends there: the JSON is cut off' if end else f'no JSON ({error.msg})'}; "
+            "expected what a command prints with --json"
+        ) from None
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{origin}: no JSON ({error}); expected what a command prints with --json") from None
+        raise InputError(
+            f"{origin}: no JSON ({error}); expected what a command prints with --json"
+        ) from None
 
 
 def _known(value, origin):
@@ -117,7 +262,10 @@ def _known(value, origin):
     names = set(value) if isinstance(value, dict) else set()
     kind = next((kind for kind, (fields, *_) in KINDS.items() if fields <= names), None)
     if kind is None:
-        raise InputError(f"{origin} is no result that a report can be made of; expected that of {'; '.join(where for *_, where in KINDS.values())}")
+        raise InputError(
+            f"{origin} is no result that a report can be made of; expected that of "
+            f"{'; '.join(where for *_, where in KINDS.values())}"
+        )
     if kind == "matrix" and isinstance(value["cells"], dict):
         value = {**value, "cells": list(value["cells"].values())}
     check(value, KINDS[kind][1], origin)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rooflines: what a build can do at most, by how often it works with a byte, and where a job and its layers are below that."""
+"""Rooflines: what a build can do at most, by how often it works with a byte, and where a job and
+its layers are below that."""
+
 from dataclasses import dataclass
 
 from ..targets.ceilings import moved
@@ -9,8 +11,9 @@ __all__ = ["Point", "Roof", "above", "describe", "merged_layers", "roof_lines", 
 
 @dataclass(frozen=True)
 class Roof:
-    """Ceilings of a build: ``macs`` and ``bytes`` a cycle, ``bytes`` ``None`` where main memory is not known; ``uncounted``, what the counted bytes of points leave
-    out."""
+    """Ceilings of a build: ``macs`` and ``bytes`` a cycle, ``bytes`` ``None`` where main memory is
+    not known; ``uncounted``, what the counted bytes of points leave out."""
+
     name: str
     macs: float
     bytes: float | None
@@ -23,7 +26,9 @@ class Roof:
 
     def bound(self, point):
         """What stands above a point: ``memory`` or ``the array``; empty where that is not known."""
-        return "" if self.bytes is None else "memory" if point.intensity < self.ridge else "the array"
+        return (
+            "" if self.bytes is None else "memory" if point.intensity < self.ridge else "the array"
+        )
 
     def at(self, intensity):
         """MACs a cycle at most, at so many MACs a byte."""
@@ -32,7 +37,9 @@ class Roof:
 
 @dataclass(frozen=True)
 class Point:
-    """What something did: ``macs``, ``cycles`` and ``bytes`` of main memory; ``kind`` of what it is (job, layer, ...)."""
+    """What something did: ``macs``, ``cycles`` and ``bytes`` of main memory; ``kind`` of what it is
+    (job, layer, ...)."""
+
     name: str
     kind: str
     macs: float
@@ -60,8 +67,11 @@ class Point:
 
 
 def roof_lines(roofs, points):
-    """Name, ``x`` and ``y`` of the corners of all roofs, as wide as the points and the ridges want."""
-    places = [point.intensity for point in points if point.shown] + [roof.ridge for roof in roofs if roof.ridge]
+    """Name, ``x`` and ``y`` of the corners of all roofs, as wide as the points and the ridges
+    want."""
+    places = [point.intensity for point in points if point.shown] + [
+        roof.ridge for roof in roofs if roof.ridge
+    ]
     low, high = (min(places) / 3, max(places) * 3) if places else (0.1, 100.0)
     rows = []
     for roof in roofs:
@@ -76,10 +86,17 @@ def describe(roof, point=None):
     if roof.bytes is None:
         said = [f"{most}; what its main memory moves is not known."]
     else:
-        said = [f"{most} and moves at most {roof.bytes:,.3g} bytes of main memory in one; below {roof.ridge:,.3g} MACs a byte memory is the bound, above it the array."]
+        said = [
+            f"{most} and moves at most {roof.bytes:,.3g} bytes of main memory in one; below "
+            f"{roof.ridge:,.3g} MACs a byte memory is the bound, above it the array."
+        ]
     if point is not None and point.shown:
         bound = f", bound by {roof.bound(point)}" if roof.bound(point) else ""
-        said.append(f"{point.name[:1].upper()}{point.name[1:]}: {point.rate:,.3g} MACs a cycle at {point.intensity:,.3g} MACs a byte: {100 * point.share(roof):.0f} % of what is possible there{bound}.")
+        said.append(
+            f"{point.name[:1].upper()}{point.name[1:]}: {point.rate:,.3g} MACs a cycle at "
+            f"{point.intensity:,.3g} MACs a byte: {100 * point.share(roof):.0f} % of what is "
+            f"possible there{bound}."
+        )
     if roof.uncounted:
         said.append(uncounted(roof))
     return " ".join(said)
@@ -87,17 +104,29 @@ def describe(roof, point=None):
 
 def uncounted(roof):
     """A sentence on bytes that no counter tells."""
-    return f"Its bytes are without {roof.uncounted}: what moves them in every run belongs further left."
+    return (
+        f"Its bytes are without {roof.uncounted}: what moves them in every run belongs further "
+        f"left."
+    )
 
 
 def above(roof, points):
-    """A sentence on points above their roof, which parts of a program can be, never a whole one; empty without any."""
+    """A sentence on points above their roof, which parts of a program can be, never a whole one;
+    empty without any."""
     names = [point.name for point in points if point.shown and point.share(roof) > 1.01]
-    return f"Above the roof: {', '.join(names)}. Part of that work was done beside what came before, and its cycles or bytes are counted there." if names else ""
+    return (
+        (
+            f"Above the roof: {', '.join(names)}. Part of that work was done beside what came "
+            f"before, and its cycles or bytes are counted there."
+        )
+        if names
+        else ""
+    )
 
 
 def merged_layers(rows, ceilings):
-    """Points of the layers of a network. Where cycles were measured, layers that were measured together are one point; else cycles are estimates."""
+    """Points of the layers of a network. Where cycles were measured, layers that were measured
+    together are one point; else cycles are estimates."""
     rows = [row for row in rows if row["where"] != "host"]
     measured = any(row.get("measured") is not None for row in rows)
     points, names, macs, size = [], [], 0, 0
@@ -107,6 +136,14 @@ def merged_layers(rows, ceilings):
             continue
         counters = row.get("counters") or {}
         size = measured and moved(counters, ceilings) or size
-        points.append(Point(" + ".join(names), "layer", macs, row["measured"] if measured else row["cycles"], size))
+        points.append(
+            Point(
+                " + ".join(names),
+                "layer",
+                macs,
+                row["measured"] if measured else row["cycles"],
+                size,
+            )
+        )
         names, macs, size = [], 0, 0
     return points

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The page of a job's run."""
+
 from ..jobs.report import time_text
 from ..targets.ceilings import moved
 from . import pieces
@@ -10,7 +11,13 @@ __all__ = ["run_page"]
 
 
 def _point(name, kind, counters, ceilings):
-    return Point(name, kind, counters.get("operations", 0), counters.get("cycles", 0), moved(counters, ceilings))
+    return Point(
+        name,
+        kind,
+        counters.get("operations", 0),
+        counters.get("cycles", 0),
+        moved(counters, ceilings),
+    )
 
 
 def run_page(data):
@@ -18,20 +25,67 @@ def run_page(data):
     counters, ceilings = data["counters"], data.get("ceilings") or {}
     cycles, clock = counters.get("cycles"), ceilings.get("clock_hz") or data.get("clock_hz")
     page = Page(f"{data['isa']} on {data['target']}", f"a run that ended {data['status']}")
-    page.add("The run", _fault(data), *(text(note, "warning") for note in data.get("notes") or ()), facts([
-        ("end", data["status"]), ("core", data["isa"]), ("preset", data.get("preset")), ("board", data.get("board")), ("clock", f"{clock / 1e6:g} MHz" if clock else None),
-        ("cycles", f"{cycles:,}" if cycles else None), ("time", time_text(cycles / clock) if cycles and clock else None),
-        *((f"right in {name}", f"{one['correct']:,} of {one['images']:,}") for name, one in (data.get("recognised") or {}).items())]),
-        "" if cycles else text("This target counted no cycles: a golden model has none. On a virtual board or a board the page has a roofline and classes of cycles.", "soft"))
-    roof, point = pieces.roof_of(data["isa"], ceilings), _point("the job", "job", counters, ceilings)
+    page.add(
+        "The run",
+        _fault(data),
+        *(text(note, "warning") for note in data.get("notes") or ()),
+        facts(
+            [
+                ("end", data["status"]),
+                ("core", data["isa"]),
+                ("preset", data.get("preset")),
+                ("board", data.get("board")),
+                ("clock", f"{clock / 1e6:g} MHz" if clock else None),
+                ("cycles", f"{cycles:,}" if cycles else None),
+                ("time", time_text(cycles / clock) if cycles and clock else None),
+                *(
+                    (f"right in {name}", f"{one['correct']:,} of {one['images']:,}")
+                    for name, one in (data.get("recognised") or {}).items()
+                ),
+            ]
+        ),
+        ""
+        if cycles
+        else text(
+            "This target counted no cycles: a golden model has none. On a virtual board or a "
+            "board the page has a roofline and classes of cycles.",
+            "soft",
+        ),
+    )
+    roof, point = (
+        pieces.roof_of(data["isa"], ceilings),
+        _point("the job", "job", counters, ceilings),
+    )
     runs = data.get("runs") or []
-    several = [_point(f"{number}: {run['program']}", "program", run["counters"], ceilings) for number, run in enumerate(runs)] if len(runs) > 1 else []
-    page.add("Roofline", pieces.roofline([(roof, [point, *several])], "Operations are the counter's: multiplications, or operations on elements.") if cycles else "")
+    several = (
+        [
+            _point(f"{number}: {run['program']}", "program", run["counters"], ceilings)
+            for number, run in enumerate(runs)
+        ]
+        if len(runs) > 1
+        else []
+    )
+    page.add(
+        "Roofline",
+        pieces.roofline(
+            [(roof, [point, *several])],
+            "Operations are the counter's: multiplications, or operations on elements.",
+        )
+        if cycles
+        else "",
+    )
     rows = pieces.in_classes("the job", counters)
     for number, run in enumerate(runs if several else ()):
         rows += pieces.in_classes(f"{number}: {run['program']}", run["counters"])
     page.add("Where the cycles went", pieces.classes(rows))
-    page.add("Utilisation", pieces.utilisation(roof, point if cycles else None, counters["work"] / cycles if cycles and "work" in counters else None))
+    page.add(
+        "Utilisation",
+        pieces.utilisation(
+            roof,
+            point if cycles else None,
+            counters["work"] / cycles if cycles and "work" in counters else None,
+        ),
+    )
     page.add("Main memory", pieces.memory(data.get("places"), data.get("memory_size")))
     page.add("Counters", pieces.counters_table(counters))
     page.add("The build", pieces.parameters(data.get("params")))
@@ -42,5 +96,9 @@ def _fault(data):
     fault = data.get("fault")
     if not fault:
         return ""
-    place = f", {fault['file']} line {fault['line']}" if fault.get("file") and fault.get("line") is not None else ""
+    place = (
+        f", {fault['file']} line {fault['line']}"
+        if fault.get("file") and fault.get("line") is not None
+        else ""
+    )
     return text(f"Core fault {fault['name']} at pc {fault['pc']:#x}{place}.", "warning")

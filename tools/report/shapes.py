@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shapes of results: which fields a page needs, and of what kind they are. A result that lacks one is refused by the field's name."""
+"""Shapes of results: which fields a page needs, and of what kind they are. A result that lacks one
+is refused by the field's name."""
+
 from ..errors import InputError
 
 __all__ = ["ANY", "COUNT", "FLAG", "LEVEL", "Map", "NUMBER", "SIGNED", "TEXT", "check"]
@@ -10,6 +12,7 @@ _MOST = 1e18
 
 class _Kind:
     """A plain value: ``accepts(value)``, and what it is called."""
+
     def __init__(self, name, accepts):
         self.name, self.accepts = name, accepts
 
@@ -24,11 +27,14 @@ COUNT = _Kind("a whole number from 0", lambda value: type(value) is int and 0 <=
 NUMBER = _Kind("a number from 0", lambda value: _number(value) and 0 <= value < _MOST)
 SIGNED = _Kind("a finite number", lambda value: _number(value) and abs(value) < _MOST)
 LEVEL = _Kind("a number, or an infinity", lambda value: _number(value) and value == value)
-ANY = _Kind("a plain value", lambda value: value is None or isinstance(value, (str, int, float, bool)))
+ANY = _Kind(
+    "a plain value", lambda value: value is None or isinstance(value, (str, int, float, bool))
+)
 
 
 class Map:
     """An object of which the names are free, each value of one shape."""
+
     def __init__(self, shape):
         self.shape = shape
 
@@ -38,8 +44,9 @@ def check(value, shape, origin, where=""):
 
     Parameters
     ----------
-    shape : a kind of this module, ``[shape]`` for a list, :class:`Map`, or a dict: name -> shape of a field, its name ending in ``?`` where it may be missing or
-        null; fields beside those are let be
+    shape : a kind of this module, ``[shape]`` for a list, :class:`Map`, or a dict:
+        name -> shape of a field, its name ending in ``?`` where it may be missing or null; fields
+        beside those are let be
     origin : what the value was read from, for messages
     where : the field's place
 
@@ -77,10 +84,18 @@ def _field(value, name, shape, origin, where):
 
 
 def _name(shape):
-    return shape.name if isinstance(shape, _Kind) else "a list" if isinstance(shape, list) else "an object"
+    return (
+        shape.name
+        if isinstance(shape, _Kind)
+        else "a list"
+        if isinstance(shape, list)
+        else "an object"
+    )
 
 
 def _wrong(origin, where, value, expected):
     shown = repr(value)
     shown = shown if len(shown) <= 40 else shown[:37] + "..."
-    return InputError(f"{origin}: {f'field {where}' if where else 'the whole'} = {shown}: expected {expected}")
+    return InputError(
+        f"{origin}: {f'field {where}' if where else 'the whole'} = {shown}: expected {expected}"
+    )

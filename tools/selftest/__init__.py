@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board tests itself: link, clock, memory, every unit of its core, counters, faults, interrupt, LED."""
+"""A board tests itself: link, clock, memory, every unit of its core, counters, faults, interrupt,
+LED."""
+
 from .finding import Finding
 from .selftest import SelfTest
 

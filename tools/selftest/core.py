@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The core: every unit by a small network, equal to the golden model; counters, a fault, the interrupt."""
+"""The core: every unit by a small network, equal to the golden model; counters, a fault, the
+interrupt."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,25 +23,48 @@ _CLASSES = ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other"
 _SOON = 100_000
 #: Place of the interrupt in the SoC's registers.
 _SOC_INTERRUPT = 0x04
-_SICK = "the units that this network needs, or the block RAM and multipliers behind them: build again with another seed, at a slower clock; the same channels again point to a cell"
+_SICK = (
+    "the units that this network needs, or the block RAM and multipliers behind them: build "
+    "again with another seed, at a slower clock; the same channels again point to a cell"
+)
 
 
 def test_core(target, one=False):
     """Findings, one a unit, then those of the core as a whole.
 
-    ``one``: of the units only that of convolutions, which uses most of a core; where there is none, or where it takes long, that whose network has the
-    fewest bytes to be loaded.
+    ``one``: of the units only that of convolutions, which uses most of a core; where there is none,
+    or where it takes long, that whose network has the fewest bytes to be loaded.
     """
     if target.info.isa not in backend_names():
-        yield Finding("core", "units", None, f"the compiler has no back end for {target.info.isa}; run one of its jobs with quintet verify")
+        yield Finding(
+            "core",
+            "units",
+            None,
+            f"the compiler has no back end for {target.info.isa}; run one of its jobs with "
+            f"quintet verify",
+        )
         return
-    plans = [(what, graph, plan) for what, graph in networks() if (plan := _plan(target, graph)) is not None]
+    plans = [
+        (what, graph, plan)
+        for what, graph in networks()
+        if (plan := _plan(target, graph)) is not None
+    ]
     if one and plans:
         soon = [unit for unit in plans if _cycles(unit[-1]) <= _SOON]
         plans = [min(soon or plans, key=lambda unit: (unit[0] != CONVOLUTION, _bytes(unit[-1])))]
-    plain = plain_program(target.info.isa, target.info.params, target.info.memory_size) if not plans else None
+    plain = (
+        plain_program(target.info.isa, target.info.params, target.info.memory_size)
+        if not plans
+        else None
+    )
     if not plans and plain is None:
-        yield Finding("core", "units", None, "this build is too small for any of the networks; run one of its jobs with quintet verify")
+        yield Finding(
+            "core",
+            "units",
+            None,
+            "this build is too small for any of the networks; run one of its jobs with quintet "
+            "verify",
+        )
         return
     good = None
     for what, graph, plan in plans:
@@ -57,9 +82,12 @@ def test_core(target, one=False):
 
 
 def _plan(target, graph):
-    """The plan of a network for this build, or ``None`` where the core has no such operation, or no room for it in one program."""
+    """The plan of a network for this build, or ``None`` where the core has no such operation, or no
+    room for it in one program."""
     info = target.info
-    build = TargetBuild(info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, target.name)
+    build = TargetBuild(
+        info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, target.name
+    )
     backend = backend_class(info.isa)(params=info.params, memory_size=info.memory_size)
     if not all(backend.verdict(graph, node).runs for node in graph.nodes):
         return None
@@ -72,20 +100,25 @@ def _plan(target, graph):
 
 def _cycles(plan):
     """Cycles of a run, estimated."""
-    step, = plan.machine_steps
+    (step,) = plan.machine_steps
     return sum(layer.cycles for layer in step.lowered.layers)
 
 
 def _bytes(plan):
     """Bytes that go to the board before the first run."""
-    step, = plan.machine_steps
+    (step,) = plan.machine_steps
     lowered = step.lowered
-    return len(lowered.program) + sum(len(data) for _, data, *_ in lowered.constants) + sum(len(data) for data, _ in lowered.setup)
+    return (
+        len(lowered.program)
+        + sum(len(data) for _, data, *_ in lowered.constants)
+        + sum(len(data) for data, _ in lowered.setup)
+    )
 
 
 @dataclass(frozen=True)
 class _Run:
     """A run that ended well: its ``registers`` and ``counters``."""
+
     registers: dict
     counters: dict
 
@@ -93,8 +126,14 @@ class _Run:
 def _unit(target, what, graph, plan):
     """(_Run, Finding) of a network on the target, against the golden model."""
     from ..targets import open_target
-    step, = plan.machine_steps
-    inputs = {port.tensor: array[:2] for port, array in zip(plan.inputs, random_calibration(graph, 2, seed=1).values(), strict=True)}
+
+    (step,) = plan.machine_steps
+    inputs = {
+        port.tensor: array[:2]
+        for port, array in zip(
+            plan.inputs, random_calibration(graph, 2, seed=1).values(), strict=True
+        )
+    }
     with Session(plan, open_target(f"model:{plan.isa}"), overlap=False) as model:
         expected = model.run(inputs)["y"]
     session = Session(plan, target, overlap=False)
@@ -104,17 +143,34 @@ def _unit(target, what, graph, plan):
         return None, Finding("core", what, False, str(error), _SICK)
     wrong = np.argwhere(found != expected)
     if len(wrong):
-        return None, Finding("core", what, False, f"{len(wrong)} of {expected.size} results differ{_channels(wrong[:, -1], expected.shape[-1])}", _SICK)
+        return None, Finding(
+            "core",
+            what,
+            False,
+            f"{len(wrong)} of {expected.size} results "
+            f"differ{_channels(wrong[:, -1], expected.shape[-1])}",
+            _SICK,
+        )
     counters = session.report.counters
     text = f"{counters['cycles']:,} cycles, {expected.size} results equal to the golden model"
-    return _Run(step.lowered.registers, counters), Finding("core", what, True, text, counters=counters)
+    return _Run(step.lowered.registers, counters), Finding(
+        "core", what, True, text, counters=counters
+    )
 
 
 def _model(target):
     """A golden model of the target's build."""
     from ..targets import TargetInfo, open_target
+
     model = open_target(f"model:{target.info.isa}")
-    model.configure(like=TargetInfo(kind="model", isa=target.info.isa, params=target.info.params, memory_size=target.info.memory_size))
+    model.configure(
+        like=TargetInfo(
+            kind="model",
+            isa=target.info.isa,
+            params=target.info.params,
+            memory_size=target.info.memory_size,
+        )
+    )
     return model
 
 
@@ -129,13 +185,27 @@ def _plain(target, plain):
         results.append(np.frombuffer(one.read(*plain.results), np.int8))
     outcome, (expected, found) = outcomes[1], results
     if outcome.status != "done":
-        return None, Finding("core", "program of every instruction", False, f"ended {outcome.status} {outcome.fault.name if outcome.fault else ''}".rstrip(), _SICK)
+        return None, Finding(
+            "core",
+            "program of every instruction",
+            False,
+            f"ended {outcome.status} {outcome.fault.name if outcome.fault else ''}".rstrip(),
+            _SICK,
+        )
     wrong = np.flatnonzero(found != expected)
     if wrong.size:
         n = target.info.params["n"]
-        return None, Finding("core", "program of every instruction", False, f"{wrong.size} of {found.size} results differ{_channels(wrong % n, n)}", _SICK)
+        return None, Finding(
+            "core",
+            "program of every instruction",
+            False,
+            f"{wrong.size} of {found.size} results differ{_channels(wrong % n, n)}",
+            _SICK,
+        )
     text = f"{outcome.counters['cycles']:,} cycles, {found.size} results equal to the golden model"
-    return _Run(plain.registers, outcome.counters), Finding("core", "program of every instruction", True, text, counters=outcome.counters)
+    return _Run(plain.registers, outcome.counters), Finding(
+        "core", "program of every instruction", True, text, counters=outcome.counters
+    )
 
 
 def _channels(sick, count):
@@ -145,24 +215,45 @@ def _channels(sick, count):
         return ", in all channels"
     steps = set(np.diff(channels).tolist())
     every = f", every {steps.pop()}th" if len(channels) > 2 and len(steps) == 1 else ""
-    return f", all in channels {', '.join(map(str, channels[:6]))}{' ...' if len(channels) > 6 else ''}{every}"
+    return (
+        f", all in channels "
+        f"{', '.join(map(str, channels[:6]))}{' ...' if len(channels) > 6 else ''}{every}"
+    )
 
 
 def _counters(counters):
     sums = sum(counters.get(name, 0) for name in _CLASSES)
     ok = sums == counters["cycles"] > 0
-    return Finding("core", "counters", ok, f"{counters['cycles']:,} cycles, {sums:,} of them classified",
-                   "" if ok else "counters are block RAM of the control block: build again with another seed")
+    return Finding(
+        "core",
+        "counters",
+        ok,
+        f"{counters['cycles']:,} cycles, {sums:,} of them classified",
+        "" if ok else "counters are block RAM of the control block: build again with another seed",
+    )
 
 
 def _fault(target, registers):
     """A run whose program lies outside its window must end with the golden model's fault."""
-    registers = {**registers, "window_base": target.info.memory_size - 64, "window_limit": target.info.memory_size}
+    registers = {
+        **registers,
+        "window_base": target.info.memory_size - 64,
+        "window_limit": target.info.memory_size,
+    }
     target.reset_core()
-    seen, expected = (f"{o.status} {o.fault.name if o.fault else ''}".strip() for o in (target.run(registers), _model(target).run(registers)))
+    seen, expected = (
+        f"{o.status} {o.fault.name if o.fault else ''}".strip()
+        for o in (target.run(registers), _model(target).run(registers))
+    )
     target.reset_core()
     ok = seen == expected and seen.startswith("fault")
-    return Finding("core", "faults", ok, f"a program outside its window: {seen}" + ("" if ok else f", expected {expected}"), "" if ok else _SICK)
+    return Finding(
+        "core",
+        "faults",
+        ok,
+        f"a program outside its window: {seen}" + ("" if ok else f", expected {expected}"),
+        "" if ok else _SICK,
+    )
 
 
 def _interrupt(target, registers):
@@ -173,4 +264,10 @@ def _interrupt(target, registers):
     target.write_register("irq_enable", 0)
     after = target.soc_word(_SOC_INTERRUPT)
     ok = (before & 1, pending & 1, after & 1, outcome.status) == (0, 1, 0, "done")
-    return Finding("core", "interrupt", ok, f"before {before & 1}, after a run {pending & 1}, disabled {after & 1}", "" if ok else _SICK)
+    return Finding(
+        "core",
+        "interrupt",
+        ok,
+        f"before {before & 1}, after a run {pending & 1}, disabled {after & 1}",
+        "" if ok else _SICK,
+    )

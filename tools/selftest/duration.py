@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a physical board's self-test takes, computed: ``python -m quintet.tools.selftest.duration BOARD/ISA ...``
+"""How long a physical board's self-test takes, computed: ``python -m
+quintet.tools.selftest.duration BOARD/ISA ...``
 
-The test is made on a virtual board with the amounts of a physical one: bytes on the line take what the board's rate makes of them, one way after the
-other; what the board does takes its cycles at its real clock; a USB bridge adds its delay to each answer that is waited for. All three are added up as if
-none went on beside another, so that a real one is no longer. Main memory is gone over in part, and the rest is taken to need as many cycles a byte.
+The test is made on a virtual board with the amounts of a physical one: bytes on the line take what
+the board's rate makes of them, one way after the other; what the board does takes its cycles at its
+real clock; a USB bridge adds its delay to each answer that is waited for. All three are added up as
+if none went on beside another, so that a real one is no longer. Main memory is gone over in part,
+and the rest is taken to need as many cycles a byte.
 """
+
 import sys
 from dataclasses import dataclass
 
@@ -29,7 +33,9 @@ QUICK, KEPT = 0.001, 0.016
 
 @dataclass
 class Duration:
-    """What a self-test needs: ``line`` bytes both ways, ``cycles`` of the board, ``waits`` for an answer, ``pauses`` in seconds; the board's ``baud``, ``clock_hz``."""
+    """What a self-test needs: ``line`` bytes both ways, ``cycles`` of the board, ``waits`` for an
+    answer, ``pauses`` in seconds; the board's ``baud``, ``clock_hz``."""
+
     baud: int
     clock_hz: int
     line: float = 0
@@ -39,11 +45,17 @@ class Duration:
 
     def seconds(self, kept):
         """Seconds at most, where an answer is kept for ``kept`` seconds."""
-        return self.line * 10 / self.baud + self.cycles / self.clock_hz + self.waits * kept + self.pauses
+        return (
+            self.line * 10 / self.baud
+            + self.cycles / self.clock_hz
+            + self.waits * kept
+            + self.pauses
+        )
 
 
 class _Client(LinkClient):
     """Counts how often an answer is waited for with nothing else under way."""
+
     waits = 0
 
     def _call(self, requests, progress=None, limit=64):
@@ -52,7 +64,9 @@ class _Client(LinkClient):
 
 
 class _Target(LinkTarget):
-    """A virtual board that is taken for a physical one, but does not pause, and goes over a part of what is large."""
+    """A virtual board that is taken for a physical one, but does not pause, and goes over a part of
+    what is large."""
+
     def __init__(self, board, need):
         self._board, self._need = board, need
         super().__init__(client=_Client(board.pipe, seed=1), name="a board")
@@ -79,7 +93,14 @@ class _Target(LinkTarget):
         result = does(min(size, _PART))
         more = max(0, size / _PART - 1)
         self._need.line, self._need.cycles, self._need.waits = (
-            sum_ + more * (now - then) for sum_, now, then in zip((self._need.line, self._need.cycles, self._need.waits), self.used(), before, strict=True))
+            sum_ + more * (now - then)
+            for sum_, now, then in zip(
+                (self._need.line, self._need.cycles, self._need.waits),
+                self.used(),
+                before,
+                strict=True,
+            )
+        )
         return result
 
     def used(self):
@@ -108,21 +129,39 @@ def duration(board, isa=None, progress=None):
         need = Duration(link.baud, opened.clock_hz, pauses=SECONDS["board"])
         opened.pipe.sleep(getattr(opened.soc.backing, "powerup_ns", 0) * 1e-9)
         target, rng = _Target(opened, need), np.random.default_rng(1)
-        tests = [test_link(target, rng), test_memory(target, rng), *([test_core(target)] if isa else [])]
+        tests = [
+            test_link(target, rng),
+            test_memory(target, rng),
+            *([test_core(target)] if isa else []),
+        ]
         for test in tests:
             for _ in test:
                 pass
         line, cycles, waits = target.used()
-        return Duration(need.baud, need.clock_hz, need.line + line, need.cycles + cycles, need.waits + waits, need.pauses)
+        return Duration(
+            need.baud,
+            need.clock_hz,
+            need.line + line,
+            need.cycles + cycles,
+            need.waits + waits,
+            need.pauses,
+        )
 
 
 def main(names):
-    print("| board | core | bytes on the line | the line | the board | answers waited for | seconds | where a bridge keeps each for 16 ms |\n|---|---|---|---|---|---|---|---|")
+    print(
+        "| board | core | bytes on the line | the line | the board | answers waited for | "
+        "seconds | where a bridge keeps each for 16 ms |\n|---|---|---|---|---|---|---|---|"
+    )
     for name in names:
         board, _, isa = name.partition("/")
         need = duration(board, isa or None)
-        print(f"| `{board}` | {isa or '-'} | {need.line:,.0f} | {need.line * 10 / need.baud:.1f} s | {need.cycles / need.clock_hz:.1f} s | {need.waits:,.0f} "
-              f"| {need.seconds(QUICK):.0f} | {need.seconds(KEPT):.0f} |", flush=True)
+        print(
+            f"| `{board}` | {isa or '-'} | {need.line:,.0f} | {need.line * 10 / need.baud:.1f} "
+            f"s | {need.cycles / need.clock_hz:.1f} s | {need.waits:,.0f} "
+            f"| {need.seconds(QUICK):.0f} | {need.seconds(KEPT):.0f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a test found."""
+
 from dataclasses import asdict, dataclass, field
 
 __all__ = ["Finding"]
@@ -18,6 +19,7 @@ class Finding:
     advice : of a sick part, what to try next
     counters : of a run of the core that went well, name -> count
     """
+
     part: str
     name: str
     ok: bool | None

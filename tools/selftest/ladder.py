@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Other rates on a serial port that is silent at its own: a board whose clock is a multiple of what was built answers at that multiple."""
+"""Other rates on a serial port that is silent at its own: a board whose clock is a multiple of what
+was built answers at that multiple."""
+
 from fractions import Fraction
 
 from ..link.errors import LinkError
@@ -9,18 +11,42 @@ from ..targets.serial_port import identities, port_options
 __all__ = ["explain_silence", "ladder"]
 
 #: Ratios of the real clock to the built one that a wrong oscillator or divider gives.
-_RATIOS = [Fraction(*pair) for pair in ((1, 2), (2, 1), (2, 3), (3, 2), (3, 4), (4, 3), (4, 5), (5, 4), (12, 25), (25, 12), (1, 4), (4, 1))]
+_RATIOS = [
+    Fraction(*pair)
+    for pair in (
+        (1, 2),
+        (2, 1),
+        (2, 3),
+        (3, 2),
+        (3, 4),
+        (4, 3),
+        (4, 5),
+        (5, 4),
+        (12, 25),
+        (25, 12),
+        (1, 4),
+        (4, 1),
+    )
+]
 
 
 def ladder(baud):
-    """Pairs (rate, ratio or ``None``): rates of the boards, highest first, then multiples of ``baud``."""
-    rates = sorted({rate for identity in identities().values() for rate in identity.rates} - {baud}, reverse=True)
-    return [(rate, None) for rate in rates] + [(round(baud * ratio), ratio) for ratio in _RATIOS if round(baud * ratio) not in rates]
+    """Pairs (rate, ratio or ``None``): rates of the boards, highest first, then multiples of
+    ``baud``."""
+    rates = sorted(
+        {rate for identity in identities().values() for rate in identity.rates} - {baud},
+        reverse=True,
+    )
+    return [(rate, None) for rate in rates] + [
+        (round(baud * ratio), ratio) for ratio in _RATIOS if round(baud * ratio) not in rates
+    ]
 
 
 def explain_silence(parsed, error, opener=open_target):
-    """``error`` of a port that does not answer, with what other rates showed; of other targets ``error`` itself."""
+    """``error`` of a port that does not answer, with what other rates showed; of other targets
+    ``error`` itself."""
     from ..link.serial_pipe import BAUD
+
     if parsed.kind != "board" or parsed.port == "auto" or "://" in parsed.port:
         return error
     place, rate, _, _ = port_options(parsed.port)
@@ -32,9 +58,18 @@ def explain_silence(parsed, error, opener=open_target):
         except Exception:  # whatever a port says at a rate that it may not have
             continue
         if built == other:
-            return LinkError(f"{place} is silent at {baud:,} baud; the board was built for {other:,}: name the target {place}?baud={other}")
+            return LinkError(
+                f"{place} is silent at {baud:,} baud; the board was built for {other:,}: name "
+                f"the target {place}?baud={other}"
+            )
         real = Fraction(other, built) if built else ratio
-        return LinkError(f"{place} is silent at {baud:,} baud and answers at {other:,}: its clock is {float(real or 1):.3f} of what was built: "
-                         "a wrong PLL ratio or oscillator; check the board's name and the bitstream's")
-    return LinkError(f"{error}; silent at {len(ladder(baud))} other rates too: check that the bitstream is loaded (LEDs), which of the board's "
-                     "ports is the link, and the cable")
+        return LinkError(
+            f"{place} is silent at {baud:,} baud and answers at {other:,}: its clock is "
+            f"{float(real or 1):.3f} of what was built: "
+            "a wrong PLL ratio or oscillator; check the board's name and the bitstream's"
+        )
+    return LinkError(
+        f"{error}; silent at {len(ladder(baud))} other rates too: check that the bitstream is "
+        f"loaded (LEDs), which of the board's "
+        "ports is the link, and the cable"
+    )

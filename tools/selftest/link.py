@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Link and clock: frames that came through at the first attempt, and cycles in a second of the host's."""
+"""Link and clock: frames that came through at the first attempt, and cycles in a second of the
+host's."""
+
 import numpy as np
 
 from .finding import Finding
 
 __all__ = ["SECONDS", "line_share", "test_clock", "test_link"]
 
-#: Bytes of a round to and fro, at most all of main memory, and rounds that are tried, of a board and of a simulated one.
+#: Bytes of a round to and fro, at most all of main memory, and rounds that are tried, of a board
+#: and of a simulated one.
 _BYTES = 2048
 _ROUNDS = {"board": 24, "sim": 2}
 #: Rate of a line from which on it carries all of that in some seconds; rounds at least.
 _FAST, _LEAST = 500_000, 2
-#: Seconds over which cycles are counted, and by how much they may differ from what the board says: a USB bridge keeps answers for milliseconds.
+#: Seconds over which cycles are counted, and by how much they may differ from what the board says:
+#: a USB bridge keeps answers for milliseconds.
 SECONDS = {"board": 1.0, "sim": 0.002}
 _CLOCK_SHARE = 0.02
 _LOST = "shorten the cable, leave out hubs, try another port; then build for a slower line or clock"
@@ -23,7 +27,8 @@ def _baud(target):
 
 
 def line_share(target, amount):
-    """``amount`` of data for the target's line: less where a physical one is slow, and would need longer than all other tests."""
+    """``amount`` of data for the target's line: less where a physical one is slow, and would need
+    longer than all other tests."""
     baud = _baud(target)
     return amount if baud is None or target.info.kind != "board" else amount * min(1, baud / _FAST)
 
@@ -43,14 +48,27 @@ def test_link(target, rng):
     rate = 2 * rounds * size / seconds if seconds else 0
     line = _baud(target)
     at = f" at {line:,} baud" if line else ""
-    found = f"{2 * rounds * size:,} bytes{at}: {rate / 1000:,.0f} KB/s, {again} requests sent again, {spoilt} answers spoilt"
-    yield Finding("link", "frames", not again and not spoilt, found, "" if not again and not spoilt else _LOST)
-    yield Finding("link", "data", not wrong, f"{wrong} of {rounds} rounds came back otherwise" if wrong else f"{rounds} rounds came back as they were sent",
-                  "frames are protected by a CRC, so that this is the memory, not the line" if wrong else "")
+    found = (
+        f"{2 * rounds * size:,} bytes{at}: {rate / 1000:,.0f} KB/s, {again} requests sent "
+        f"again, {spoilt} answers spoilt"
+    )
+    yield Finding(
+        "link", "frames", not again and not spoilt, found, "" if not again and not spoilt else _LOST
+    )
+    yield Finding(
+        "link",
+        "data",
+        not wrong,
+        f"{wrong} of {rounds} rounds came back otherwise"
+        if wrong
+        else f"{rounds} rounds came back as they were sent",
+        "frames are protected by a CRC, so that this is the memory, not the line" if wrong else "",
+    )
 
 
 def test_clock(target):
-    """Cycles that the board counts in a second of the host's, against the clock that it says it has."""
+    """Cycles that the board counts in a second of the host's, against the clock that it says it
+    has."""
     seconds = SECONDS[target.info.kind]
     first, began = target.soc_cycles(), target.now()
     target.pause(seconds)
@@ -59,5 +77,15 @@ def test_clock(target):
     wanted = target.info.clock_hz
     ok = abs(measured / wanted - 1) <= _CLOCK_SHARE
     ratio = measured / wanted
-    yield Finding("clock", "main clock", ok, f"{measured / 1e6:.2f} MHz measured, {wanted / 1e6:g} MHz by its own account",
-                  "" if ok else f"the PLL makes {ratio:.3g} times what it should: look at the board's oscillator and at the PLL's settings in report.json")
+    yield Finding(
+        "clock",
+        "main clock",
+        ok,
+        f"{measured / 1e6:.2f} MHz measured, {wanted / 1e6:g} MHz by its own account",
+        ""
+        if ok
+        else (
+            f"the PLL makes {ratio:.3g} times what it should: look at the board's oscillator "
+            f"and at the PLL's settings in report.json"
+        ),
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small networks of one kind of node each, for the units of any core that the compiler has a back end for."""
+"""Small networks of one kind of node each, for the units of any core that the compiler has a back
+end for."""
+
 import numpy as np
 
 from ..compiler import graph as g
@@ -19,15 +21,32 @@ def networks(seed=0):
         return rng.normal(0, np.sqrt(2 / np.prod(shape[1:])), shape)
 
     def conv(groups):
-        return {"weights": weights(16, 3, 3, 16 // groups), "bias": rng.normal(0, 0.1, 16), "padding": (1, 1, 1, 1), "groups": groups}
+        return {
+            "weights": weights(16, 3, 3, 16 // groups),
+            "bias": rng.normal(0, 0.1, 16),
+            "padding": (1, 1, 1, 1),
+            "groups": groups,
+        }
 
-    made = [("products of a matrix and a vector", (128,), g.Dense, {"weights": weights(64, 128), "bias": rng.normal(0, 0.1, 64)}),
-            (CONVOLUTION, (6, 6, 16), g.Conv, conv(1)), ("depthwise convolution", (6, 6, 16), g.Conv, conv(16)),
-            ("sum of two tensors", (6, 6, 16), g.Binary, {"function": "add"}), ("rectifier", (6, 6, 16), g.Activation, {"function": "relu"}),
-            ("sigmoid", (64,), g.Activation, {"function": "sigmoid"}), ("hyperbolic tangent", (64,), g.Activation, {"function": "tanh"}),
-            ("maxima", (6, 6, 16), g.MaxPool, {"window": (2, 2), "stride": (2, 2)}),
-            ("averages", (4, 4, 16), g.AveragePool, {"window": (4, 4), "stride": (1, 1)})]
-    return [(what, _network(what, shape, kind, attributes)) for what, shape, kind, attributes in made]
+    made = [
+        (
+            "products of a matrix and a vector",
+            (128,),
+            g.Dense,
+            {"weights": weights(64, 128), "bias": rng.normal(0, 0.1, 64)},
+        ),
+        (CONVOLUTION, (6, 6, 16), g.Conv, conv(1)),
+        ("depthwise convolution", (6, 6, 16), g.Conv, conv(16)),
+        ("sum of two tensors", (6, 6, 16), g.Binary, {"function": "add"}),
+        ("rectifier", (6, 6, 16), g.Activation, {"function": "relu"}),
+        ("sigmoid", (64,), g.Activation, {"function": "sigmoid"}),
+        ("hyperbolic tangent", (64,), g.Activation, {"function": "tanh"}),
+        ("maxima", (6, 6, 16), g.MaxPool, {"window": (2, 2), "stride": (2, 2)}),
+        ("averages", (4, 4, 16), g.AveragePool, {"window": (4, 4), "stride": (1, 1)}),
+    ]
+    return [
+        (what, _network(what, shape, kind, attributes)) for what, shape, kind, attributes in made
+    ]
 
 
 def _network(name, shape, kind, attributes):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs for builds that the compiler has no network for: OpenTPU as published, without a shift behind its sums."""
+"""Programs for builds that the compiler has no network for: OpenTPU as published, without a shift
+behind its sums."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +27,9 @@ HLT
 
 @dataclass(frozen=True)
 class Plain:
-    """``loads``: (address, bytes), the program among them; ``registers`` of the run; ``results``: (address, bytes) of what it writes."""
+    """``loads``: (address, bytes), the program among them; ``registers`` of the run; ``results``:
+    (address, bytes) of what it writes."""
+
     loads: tuple
     registers: dict
     results: tuple
@@ -36,18 +40,30 @@ def _aligned(size):
 
 
 def plain_program(isa, params, memory_size):
-    """The :class:`Plain` program of a core, or ``None`` where there is none, or no room for it in ``memory_size`` bytes."""
+    """The :class:`Plain` program of a core, or ``None`` where there is none, or no room for it in
+    ``memory_size`` bytes."""
     if isa != "opentpu":
         return None
     from ...gateware.cores.opentpu.software import SOFTWARE
     from ...gateware.isa.asm import assemble_text
+
     n, rng = params["n"], np.random.default_rng(1)
     program = bytes(assemble_text(SOFTWARE, _OPENTPU, "selftest.a", params=params).data)
-    vectors, tiles = (rng.integers(-128, 128, size, np.int8).tobytes() for size in (3 * n, 2 * n * n))
+    vectors, tiles = (
+        rng.integers(-128, 128, size, np.int8).tobytes() for size in (3 * n, 2 * n * n)
+    )
     host = _aligned(len(program))
     weights = end = host + _aligned(10 * n)
     if weights + len(tiles) > memory_size:
         return None
-    registers = {"program_address": 0, "program_length": len(program), "hostmem_base": host, "hostmem_limit": end,
-                 "weights_base": weights, "weights_limit": weights + len(tiles)}
-    return Plain(((0, program), (host, vectors), (weights, tiles)), registers, (host + 4 * n, 6 * n))
+    registers = {
+        "program_address": 0,
+        "program_length": len(program),
+        "hostmem_base": host,
+        "hostmem_limit": end,
+        "weights_base": weights,
+        "weights_limit": weights + len(tiles),
+    }
+    return Plain(
+        ((0, program), (host, vectors), (weights, tiles)), registers, (host + 4 * n, 6 * n)
+    )

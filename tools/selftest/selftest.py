@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""All tests of a board, one after the other; what is sick does not end them, as long as the board answers."""
+"""All tests of a board, one after the other; what is sick does not end them, as long as the board
+answers."""
+
 import platform
 import sys
 import time
@@ -27,7 +29,8 @@ class SelfTest:
     ----------
     target : LinkTarget
     tell : callable(Finding), optional; told of each as it comes
-    ask : callable(question) -> bool, optional; asked whether the LED is lit. Without it nobody looks.
+    ask : callable(question) -> bool, optional; asked whether the LED is lit.
+        Without it nobody looks.
 
     Attributes
     ----------
@@ -39,9 +42,13 @@ class SelfTest:
     TargetError
         A golden model, which is no board.
     """
+
     def __init__(self, target, tell=None, ask=None):
         if target.info.kind == "model":
-            raise TargetError(f"{target.name}: a golden model has nothing to test; expected a board, or sim:<board>/<isa>")
+            raise TargetError(
+                f"{target.name}: a golden model has nothing to test; expected a board, or "
+                f"sim:<board>/<isa>"
+            )
         self.target, self._tell, self._ask = target, tell, ask
         self.findings, self.seconds = [], 0.0
 
@@ -54,9 +61,20 @@ class SelfTest:
         """Make all tests; returns :attr:`findings`."""
         began, rng = time.monotonic(), np.random.default_rng(1)
         info = self.target.info
-        self._take(Finding("link", "identify", True, f"{info.board}, {info.isa or 'no core'} {info.preset or ''}".rstrip() + f", {info.clock_hz / 1e6:g} MHz"))
-        tests = [("link", "frames", lambda: test_link(self.target, rng)), ("clock", "main clock", lambda: test_clock(self.target)),
-                 ("memory", "main memory", lambda: test_memory(self.target, rng))]
+        self._take(
+            Finding(
+                "link",
+                "identify",
+                True,
+                f"{info.board}, {info.isa or 'no core'} {info.preset or ''}".rstrip()
+                + f", {info.clock_hz / 1e6:g} MHz",
+            )
+        )
+        tests = [
+            ("link", "frames", lambda: test_link(self.target, rng)),
+            ("clock", "main clock", lambda: test_clock(self.target)),
+            ("memory", "main memory", lambda: test_memory(self.target, rng)),
+        ]
         if info.isa is not None:
             tests.append(("core", "units", lambda: test_core(self.target)))
         tests.append(("LED", "LED", self._led))
@@ -74,19 +92,40 @@ class SelfTest:
     def _made(self, part, name, test):
         """Take what a test finds; ``False`` where nothing can be asked of the board any more."""
         from ..link.errors import BoardError, LinkError
+
         try:
             for finding in test():
                 self._take(finding)
         except BoardError as error:
-            self._take(Finding(part, name, False, str(error), "the bus answers with an error: is this bitstream of this version?"))
+            self._take(
+                Finding(
+                    part,
+                    name,
+                    False,
+                    str(error),
+                    "the bus answers with an error: is this bitstream of this version?",
+                )
+            )
         except LinkError as error:
-            self._take(Finding(part, name, False, str(error), "switch the board off and on, look at cable and supply, and try again; then a slower clock"))
+            self._take(
+                Finding(
+                    part,
+                    name,
+                    False,
+                    str(error),
+                    "switch the board off and on, look at cable and supply, and try again; "
+                    "then a slower clock",
+                )
+            )
             return False
         except Exception as error:
             if type(error).__name__ != "SimulationError":
                 raise
             # A virtual board's chip model says at once what a physical chip would only get wrong.
-            advice = "a rule of the memory chip is broken: address and command lines, or the phase of its clock, whose margins are under sdram in report.json"
+            advice = (
+                "a rule of the memory chip is broken: address and command lines, or the phase "
+                "of its clock, whose margins are under sdram in report.json"
+            )
             self._take(Finding("memory", "chip", False, str(error), advice))
             return False
         return True
@@ -99,16 +138,38 @@ class SelfTest:
         lit = self._ask("Is the board's LED lit?")
         self.target.write_soc_word(_SOC_LED, 0)
         dark = self._ask("Is it dark now?")
-        yield Finding("LED", "LED", lit and dark, "lit and dark" if lit and dark else "lit" if lit else "not lit",
-                      "" if lit and dark else "the host reached its register: look at the pin in the board's file")
+        yield Finding(
+            "LED",
+            "LED",
+            lit and dark,
+            "lit and dark" if lit and dark else "lit" if lit else "not lit",
+            ""
+            if lit and dark
+            else "the host reached its register: look at the pin in the board's file",
+        )
 
     def report(self):
-        """All of it, and what it was found with, to be sent to others: no names of users, paths or ports."""
+        """All of it, and what it was found with, to be sent to others: no names of users, paths or
+        ports."""
         info = self.target.info
-        return {"ok": self.ok, "board": info.board, "isa": info.isa, "preset": info.preset, "params": info.params, "clock_hz": info.clock_hz,
-                "memory": info.memory, "link": info.link, "kind": info.kind, "gateware": info.version, "quintet": _version(),
-                "python": sys.version.split()[0], "system": platform.system(), "date": datetime.now(timezone.utc).date().isoformat(),
-                "seconds": round(self.seconds, 1), "findings": [finding.as_dict() for finding in self.findings]}
+        return {
+            "ok": self.ok,
+            "board": info.board,
+            "isa": info.isa,
+            "preset": info.preset,
+            "params": info.params,
+            "clock_hz": info.clock_hz,
+            "memory": info.memory,
+            "link": info.link,
+            "kind": info.kind,
+            "gateware": info.version,
+            "quintet": _version(),
+            "python": sys.version.split()[0],
+            "system": platform.system(),
+            "date": datetime.now(timezone.utc).date().isoformat(),
+            "seconds": round(self.seconds, 1),
+            "findings": [finding.as_dict() for finding in self.findings],
+        }
 
 
 def _version():

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Offers a virtual board to other programs: on a pseudo-terminal, as a serial port, or on a TCP socket (docs/how/link.md)."""
+"""Offers a virtual board to other programs: on a pseudo-terminal, as a serial port, or on a TCP
+socket (docs/how/link.md)."""
+
 from .errors import ServeError
 from .listener import SocketEndpoint
 from .server import serve

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What goes wrong before anything is served."""
+
 from ..errors import NoDeviceError
 
 __all__ = ["ServeError"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A TCP socket for one host at a time; others are refused at once, as are those without the token where one is wanted."""
+"""A TCP socket for one host at a time; others are refused at once, as are those without the token
+where one is wanted."""
+
 import hmac
 import select
 import socket
@@ -22,7 +24,9 @@ CALLERS = 32
 
 
 class _Caller:
-    """A connection that is not served: its token is awaited, or (``refused``) its end, for its words not to get lost."""
+    """A connection that is not served: its token is awaited, or (``refused``) its end, for its
+    words not to get lost."""
+
     def __init__(self, connection, seconds):
         self.socket, self.until = connection, time.monotonic() + seconds
         self.heard, self.refused = bytearray(), False
@@ -46,12 +50,15 @@ class SocketEndpoint:
     ServeError
         The address cannot be had.
     """
+
     def __init__(self, host="127.0.0.1", port=0, token=None):
         try:
             family, address = resolve(host, port, socket.AI_PASSIVE)[0]
             self._listener = socket.create_server(address, family=family)
         except OSError as error:
-            raise ServeError(f"cannot listen on {address_text(host, port)}: {error.strerror or error}") from None
+            raise ServeError(
+                f"cannot listen on {address_text(host, port)}: {error.strerror or error}"
+            ) from None
         self._listener.setblocking(False)
         self._token = token
         self._client, self._first = None, b""
@@ -66,7 +73,8 @@ class SocketEndpoint:
         """Nothing: it is listening already, and who connects early waits."""
 
     def receive(self, wait):
-        """Waits at most ``wait`` seconds; whether the host that was served has gone, and what it, or else the next, has sent."""
+        """Waits at most ``wait`` seconds; whether the host that was served has gone, and what it,
+        or else the next, has sent."""
         places = [self._listener, *self._callers, *([self._client] if self._client else [])]
         ready = select.select(places, [], [], 0 if self._first else wait)[0]
         # Who has gone makes room before others ask.
@@ -106,7 +114,7 @@ class SocketEndpoint:
         try:
             connection, _ = self._listener.accept()
         except OSError:
-            return      # it has gone already
+            return  # it has gone already
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         caller = _Caller(connection, GREETING)
@@ -179,7 +187,7 @@ class SocketEndpoint:
         except (BlockingIOError, InterruptedError):
             return 0
         except OSError:
-            return len(data)        # it has gone, which `receive` will find
+            return len(data)  # it has gone, which `receive` will find
 
     def forget(self):
         """Nothing: what was sent went with its connection."""
@@ -198,10 +206,14 @@ class SocketEndpoint:
 
 
 def is_loopback(host):
-    """Whether only this machine reaches ``host``, whatever name it has; ``ServeError`` if there is no such host."""
+    """Whether only this machine reaches ``host``, whatever name it has; ``ServeError`` if there is
+    no such host."""
     import ipaddress
+
     try:
         places = resolve(host, 0)
     except OSError as error:
         raise ServeError(f"cannot listen on {host}: {error.strerror or error}") from None
-    return all(ipaddress.ip_address(address[0].partition("%")[0]).is_loopback for _, address in places)
+    return all(
+        ipaddress.ip_address(address[0].partition("%")[0]).is_loopback for _, address in places
+    )

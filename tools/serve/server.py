@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Carries bytes between a virtual board and the hosts that come and go."""
+
 import struct
 import time
 
@@ -10,24 +11,29 @@ from ..link.notices import LONGEST, Notice, decode_notice, encode_notice
 
 __all__ = ["serve"]
 
-#: Wall seconds simulated at a time, so that neither the host's next bytes nor its end are kept waiting.
+#: Wall seconds simulated at a time, so that neither the host's next bytes nor its end are kept
+#: waiting.
 SLICE = 0.01
-#: After so many cycles with nothing to do the simulation rests until bytes come: longer than any request takes.
+#: After so many cycles with nothing to do the simulation rests until bytes come: longer than any
+#: request takes.
 REST = 4_000_000
-#: Wall seconds between two looks while it rests, and at most between two notices of the board's time.
+#: Wall seconds between two looks while it rests, and at most between two notices of the board's
+#: time.
 LOOK = 0.05
 #: A host that takes nothing for so many wall seconds loses what the board sends, as on a wire.
 PATIENCE = 1.0
-#: Bytes that wait for the board, beyond which a host's are lost (hosts keep to some thousand), and that wait for the host, beyond
-#: which the board stands still.
+#: Bytes that wait for the board, beyond which a host's are lost (hosts keep to some thousand), and
+#: that wait for the host, beyond which the board stands still.
 BACKLOG, OUTBOX = 1 << 24, 1 << 16
 
 
 def serve(board, endpoint, stopped=lambda: False, *, framed=True):
-    """Carry bytes between ``endpoint`` and ``board`` until ``stopped()``, which is asked a few times a second.
+    """Carry bytes between ``endpoint`` and ``board`` until ``stopped()``, which is asked a few
+    times a second.
 
-    The board runs as fast as the machine simulates it while it has something to do, and rests otherwise. A host that says hello is
-    told the board's time. Of a host that has gone the board gets nothing more, and the next host none of its answers.
+    The board runs as fast as the machine simulates it while it has something to do, and rests
+    otherwise. A host that says hello is told the board's time. Of a host that has gone the board
+    gets nothing more, and the next host none of its answers.
 
     Parameters
     ----------
@@ -47,10 +53,13 @@ def serve(board, endpoint, stopped=lambda: False, *, framed=True):
 
 
 class _Fence:
-    """Discards what the board sends up to the answer to an identify of our own: all behind it is for the next host.
+    """Discards what the board sends up to the answer to an identify of our own: all behind it is
+    for the next host.
 
-    The board answers in order. No host opens sessions of the first byte 0, and each fence asks for another number of bytes.
+    The board answers in order. No host opens sessions of the first byte 0, and each fence asks for
+    another number of bytes.
     """
+
     def __init__(self, number):
         self._length = number % 60 + 1
         self._decoder = Decoder()
@@ -62,9 +71,13 @@ class _Fence:
         for place, encoded in enumerate(frames):
             for contents in self._decoder.feed(encoded + b"\0"):
                 answer = Answer.decode(contents)
-                if answer and answer.operation == Operation.IDENTIFY and answer.session[0] == 0 and (
-                        answer.status != Status.OK or len(answer.data) == self._length):
-                    return b"\0".join([*frames[place + 1:], rest])
+                if (
+                    answer
+                    and answer.operation == Operation.IDENTIFY
+                    and answer.session[0] == 0
+                    and (answer.status != Status.OK or len(answer.data) == self._length)
+                ):
+                    return b"\0".join([*frames[place + 1 :], rest])
         self._decoder.feed(rest)
         return None
 
@@ -72,21 +85,30 @@ class _Fence:
 class _Server:
     def __init__(self, board, endpoint, framed):
         self._board, self._endpoint, self._framed = board, endpoint, framed
-        self._active = board.cycle      # cycle in which there last was something to do
-        self._slice = 1000              # cycles at a time, as they fit into SLICE
-        self._rested = 0.0              # seconds of the board's time in which nothing happened that had to be simulated
+        self._active = board.cycle  # cycle in which there last was something to do
+        self._slice = 1000  # cycles at a time, as they fit into SLICE
+        self._rested = (
+            0.0  # seconds of the board's time in which nothing happened that had to be simulated
+        )
         self._fence, self._fences = None, 0
-        self._quiet = 0                 # cycle in which the board last sent something that was discarded
-        self._used = False              # the board has got something since the last host went
-        self._tells = False             # the host wants the time
-        self._frame = b""               # of the host's, not ended
-        self._out = bytearray()         # for the host
-        self._whole = True              # it ends with the end of a frame
-        self._taken = self._told = 0.0  # wall's time of the last byte that the host took, and of the last notice
+        self._quiet = 0  # cycle in which the board last sent something that was discarded
+        self._used = False  # the board has got something since the last host went
+        self._tells = False  # the host wants the time
+        self._frame = b""  # of the host's, not ended
+        self._out = bytearray()  # for the host
+        self._whole = True  # it ends with the end of a frame
+        self._taken = self._told = (
+            0.0  # wall's time of the last byte that the host took, and of the last notice
+        )
 
     def turn(self):
         board = self._board
-        resting = (not board.busy and not board.waiting and self._fence is None and board.cycle - self._active > REST)
+        resting = (
+            not board.busy
+            and not board.waiting
+            and self._fence is None
+            and board.cycle - self._active > REST
+        )
         began = time.monotonic()
         gone, data = self._endpoint.receive(LOOK if resting else 0)
         if gone:
@@ -100,7 +122,8 @@ class _Server:
         self._deliver()
 
     def _received(self, data):
-        """Bytes for the board. A hello among them begins a host, whether or not the end of the last was seen."""
+        """Bytes for the board. A hello among them begins a host, whether or not the end of the last
+        was seen."""
         *frames, rest = (self._frame + data).split(b"\0")
         if self._framed:
             for place in reversed(range(len(frames))):
@@ -113,7 +136,7 @@ class _Server:
                     self._tells, self._told = True, 0.0
                     self._tell(False)
                     self._deliver()
-                    data = b"\0".join([*frames[place + 1:], rest])
+                    data = b"\0".join([*frames[place + 1 :], rest])
                     break
             # What is longer is no hello.
             self._frame = rest if len(rest) <= LONGEST else b"\1" * (LONGEST + 1)
@@ -154,13 +177,16 @@ class _Server:
         return bool(answers)
 
     def _discard(self, answers):
-        """Of what the board sends while answers to a host that has gone may be among it, what is not to be discarded."""
+        """Of what the board sends while answers to a host that has gone may be among it, what is
+        not to be discarded."""
         board = self._board
         if answers:
             self._quiet = board.cycle
         rest = self._fence.passes(answers) if self._framed else None
         # No request keeps the board silent for so long: it was reset, or does not answer identify.
-        if rest is None and board.cycle - self._quiet < (REST // 4 if self._framed else 4 * board.pipe.silence):
+        if rest is None and board.cycle - self._quiet < (
+            REST // 4 if self._framed else 4 * board.pipe.silence
+        ):
             return b""
         self._fence = None
         return rest or b""
@@ -183,7 +209,7 @@ class _Server:
         if taken:
             self._taken = now
         elif now - self._taken > PATIENCE:
-            self._out[:] = b"\0"        # the end of what was cut off
+            self._out[:] = b"\0"  # the end of what was cut off
             self._whole, self._taken = True, now
         elif len(self._out) >= OUTBOX:
             self._endpoint.wait_to_send(LOOK)

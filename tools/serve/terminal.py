@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A pseudo-terminal: a serial port to the programs that open it."""
+
 import os
 import select
 import time
@@ -13,16 +14,19 @@ LOOK = 0.02
 
 
 class PtyEndpoint:
-    """A pseudo-terminal. ``name`` is what a program opens: its device, or ``link``, a symbolic link to it.
+    """A pseudo-terminal. ``name`` is what a program opens: its device, or ``link``, a symbolic link
+    to it.
 
     Raises
     ------
     ServeError
         This system has none, or the link cannot be made.
     """
+
     def __init__(self, link=None):
         try:
             import tty
+
             self._master, slave = os.openpty()
         except (ImportError, AttributeError, OSError) as error:
             raise ServeError(f"no pseudo-terminal here ({error}); serve on a socket") from None
@@ -48,14 +52,17 @@ class PtyEndpoint:
                 os.unlink(self.name)
             os.symlink(self._device, self.name)
         except OSError as error:
-            raise ServeError(f"cannot make the link {self.name}: {error.strerror or error}") from None
+            raise ServeError(
+                f"cannot make the link {self.name}: {error.strerror or error}"
+            ) from None
         self._link = self.name
 
     def receive(self, wait):
-        """Waits at most ``wait`` seconds; whether the program that had it open has gone, and what another has sent since."""
+        """Waits at most ``wait`` seconds; whether the program that had it open has gone, and what
+        another has sent since."""
         if not self.connected:
             wait = min(wait, LOOK)
-            time.sleep(wait)        # a terminal that nobody has open always seems to have something
+            time.sleep(wait)  # a terminal that nobody has open always seems to have something
         elif not select.select([self._master], [], [], wait)[0]:
             return False, b""
         data = bytearray()
@@ -80,8 +87,10 @@ class PtyEndpoint:
     def forget(self):
         """Nobody gets what was sent and is still to be read."""
         import termios
+
         try:
-            # What the system has not handed on yet first: else it would come behind the flush of the rest, from the middle of a frame on.
+            # What the system has not handed on yet first: else it would come behind the flush of
+            # the rest, from the middle of a frame on.
             termios.tcflush(self._master, termios.TCOFLUSH)
             slave = os.open(self._device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
             termios.tcflush(slave, termios.TCIFLUSH)
@@ -109,6 +118,10 @@ class PtyEndpoint:
             os.close(self._master)
             self._master = None
         # Another server may have made the name its own since.
-        if self._link is not None and os.path.islink(self._link) and os.readlink(self._link) == self._device:
+        if (
+            self._link is not None
+            and os.path.islink(self._link)
+            and os.readlink(self._link) == self._device
+        ):
             os.unlink(self._link)
         self._link = None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What every target offers (docs/how/contracts.md, section 6)."""
+
 import time
 import zlib
 from abc import ABC, abstractmethod
@@ -15,7 +16,8 @@ __all__ = ["Target", "TargetInfo", "runs_view"]
 
 
 def runs_view(memory, count, run, stride):
-    """``count`` runs of an array of bytes, from its first on, as rows; what is written to them is written there."""
+    """``count`` runs of an array of bytes, from its first on, as rows; what is written to them is
+    written there."""
     return as_strided(memory, (count, run), (stride, 1))
 
 
@@ -34,6 +36,7 @@ class TargetInfo:
     memory : ``size``, ``beat_bytes``, ``kind`` as the board reports them
     link, version : of the board, if known
     """
+
     kind: str
     isa: str | None
     params: dict
@@ -50,19 +53,22 @@ class TargetInfo:
 
 
 class Target(ABC):
-    """Base class. ``name`` is the name it was opened by; ``info`` a :class:`TargetInfo`; ``room`` the core's room.
+    """Base class. ``name`` is the name it was opened by; ``info`` a :class:`TargetInfo`; ``room``
+    the core's room.
 
     Addresses are bytes of the SoC's map (main memory from 0). All calls raise
-    :class:`~quintet.tools.errors.TargetError` for what cannot be asked, and the link's ``LinkError`` if the board
+    :class:`~quintet.tools.errors.TargetError` for what cannot be asked, and the link's
+    ``LinkError`` if the board
     does not answer. A target is a context manager; leaving it closes it.
     """
+
     name: str
     info: TargetInfo
     room = None
 
     def configure(self, job=None, like=None):
-        """Choose sizes before a job runs, where the target leaves them open (the model); refuse a job that the
-        target cannot run.
+        """Choose sizes before a job runs, where the target leaves them open (the model); refuse a
+        job that the target cannot run.
 
         Parameters
         ----------
@@ -74,7 +80,9 @@ class Target(ABC):
         if self.info.isa is None:
             raise TargetError(f"{self.name} holds no core; {job.origin} needs {job.core}")
         if self.info.isa != job.core:
-            raise TargetError(f"{self.name} holds core {self.info.isa}; {job.origin} needs {job.core}")
+            raise TargetError(
+                f"{self.name} holds core {self.info.isa}; {job.origin} needs {job.core}"
+            )
         job.check_params(self.info.params, self.name)
 
     @property
@@ -95,8 +103,8 @@ class Target(ABC):
         """``size`` bytes from ``address``."""
 
     def write_runs(self, address, rows, stride, progress=None):
-        """Write the rows of a 2-D array of uint8, of which each begins ``stride`` bytes behind the one before; no byte between
-        them is touched. ``progress`` as :meth:`write` has it."""
+        """Write the rows of a 2-D array of uint8, of which each begins ``stride`` bytes behind the
+        one before; no byte between them is touched. ``progress`` as :meth:`write` has it."""
         rows, _ = self._rows(rows, stride)
         for number, row in enumerate(rows):
             self.write(address + number * stride, row.tobytes())
@@ -114,12 +122,14 @@ class Target(ABC):
         return rows
 
     def write_pieces(self, pieces):
-        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``pieces``; a link takes them all at once."""
+        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``pieces``; a link takes them
+        all at once."""
         for address, rows, stride in pieces:
             self.write_runs(address, rows, stride)
 
     def read_pieces(self, pieces):
-        """What :meth:`read_runs` gives for each ``(address, run, stride, count)`` of ``pieces``, a list."""
+        """What :meth:`read_runs` gives for each ``(address, run, stride, count)`` of ``pieces``, a
+        list."""
         return [self.read_runs(*piece) for piece in pieces]
 
     def fill(self, address, size, value=0, progress=None):
@@ -128,10 +138,13 @@ class Target(ABC):
         self.write(address, bytes([value]) * size, progress)
 
     def _rows(self, rows, stride):
-        """The array, checked, and the bytes from the first of its first run to the last of its last."""
+        """The array, checked, and the bytes from the first of its first run to the last of its
+        last."""
         rows = np.asarray(rows)
         if rows.ndim != 2 or rows.dtype != np.uint8:
-            raise TargetError(f"{self.name}: rows must be a 2-D array of uint8, not {rows.ndim}-D of {rows.dtype}")
+            raise TargetError(
+                f"{self.name}: rows must be a 2-D array of uint8, not {rows.ndim}-D of {rows.dtype}"
+            )
         return rows, self._check_runs(rows.shape[1], stride, len(rows))
 
     def _check_runs(self, run, stride, count):
@@ -142,7 +155,10 @@ class Target(ABC):
 
     def _check_fill(self, size, value):
         if size < 0 or not 0 <= value <= 255:
-            raise TargetError(f"{self.name}: a fill takes a size from 0 and a value from 0 to 255, not {size} and {value}")
+            raise TargetError(
+                f"{self.name}: a fill takes a size from 0 and a value from 0 to 255, not "
+                f"{size} and {value}"
+            )
 
     def checksum(self, address, size):
         """CRC-32 (as ``zlib.crc32``) of ``size`` bytes, computed where they lie."""
@@ -150,18 +166,22 @@ class Target(ABC):
 
     @abstractmethod
     def read_register(self, name):
-        """Value of a register (``"name"``, ``"name[3]"``) or counter (``"cnt_cycles"``) of the core."""
+        """Value of a register (``"name"``, ``"name[3]"``) or counter (``"cnt_cycles"``) of the
+        core."""
 
     @abstractmethod
     def write_register(self, name, value):
-        """Write a register of the core; those of a run are kept for the next one, until a core reset. A value of which the
-        table says that the core would fault on it (``align``) is refused."""
+        """Write a register of the core; those of a run are kept for the next one, until a core
+        reset. A value of which the table says that the core would fault on it (``align``) is
+        refused."""
 
     def _check_write(self, name, value):
         try:
             self.registers.check_write(name, value)
         except ValueError as error:
-            raise TargetError(f"{self.name}: register {name} = {value if value < 10 else hex(value)}: {error}") from None
+            raise TargetError(
+                f"{self.name}: register {name} = {value if value < 10 else hex(value)}: {error}"
+            ) from None
 
     @abstractmethod
     def reset_core(self):
@@ -169,27 +189,32 @@ class Target(ABC):
 
     @abstractmethod
     def run(self, registers, cycle_limit=None, trace=None, tick=None):
-        """Write ``registers`` (name -> value), run the core from start to end and give the ``Outcome``.
+        """Write ``registers`` (name -> value), run the core from start to end and give the
+        ``Outcome``.
 
-        Can be repeated without a reset: registers keep their values, and what the core keeps is its document's affair.
+        Can be repeated without a reset: registers keep their values, and what the core keeps is its
+        document's affair.
 
         Parameters
         ----------
         cycle_limit : int, optional; past it the run is aborted
-        trace : callable(pc, address, size), optional; every write of main memory, where the target knows them
+        trace : callable(pc, address, size), optional; every write of main memory,
+            where the target knows them
         tick : callable(seconds), optional; called now and then while the core runs
         """
 
     def start(self, registers):
-        """Begin a run of which :meth:`wait` gives the outcome. In between main memory may be written and read where the run does neither.
+        """Begin a run of which :meth:`wait` gives the outcome. In between main memory may be
+        written and read where the run does neither.
 
         A golden model runs when it is waited for.
         """
         self._begun = dict(registers)
 
     def wait(self, cycle_limit=None, tick=None, counters=True):
-        """The ``Outcome`` of what :meth:`start` began; arguments as of :meth:`run`. Without ``counters`` those and the core's own registers may be missing:
-        a link need not carry them."""
+        """The ``Outcome`` of what :meth:`start` began; arguments as of :meth:`run`. Without
+        ``counters`` those and the core's own registers may be missing: a link need not carry
+        them."""
         registers, self._begun = self._begun, None
         return self.run(registers, cycle_limit, tick=tick)
 
@@ -198,8 +223,9 @@ class Target(ABC):
         self._begun = None
 
     def traffic(self):
-        """(bytes to the target, bytes from it) that a link has carried so far, or would have in place of a way that a virtual board offers besides;
-        without repeats, and without looks at a core that is still busy."""
+        """(bytes to the target, bytes from it) that a link has carried so far, or would have in
+        place of a way that a virtual board offers besides; without repeats, and without looks at a
+        core that is still busy."""
         return 0, 0
 
     def now(self):

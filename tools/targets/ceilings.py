@@ -1,27 +1,43 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What bounds a build, as results carry it: products and bytes a cycle, and the clock that its counters count."""
+"""What bounds a build, as results carry it: products and bytes a cycle, and the clock that its
+counters count."""
+
 from ...gateware import cores
 
 __all__ = ["board_memory", "ceilings", "info_ceilings", "moved"]
 
 
 def ceilings(isa, params, memory, clock_hz):
-    """``macs`` and ``bytes`` that a build does at most in a cycle of its counters, ``clock_hz`` of that clock, each ``None`` where it is not known, and
-    ``byte_counters``, names of the counters whose sum are those bytes, with ``uncounted``, in words what they leave out.
+    """``macs`` and ``bytes`` that a build does at most in a cycle of its counters, ``clock_hz`` of
+    that clock, each ``None`` where it is not known, and ``byte_counters``, names of the counters
+    whose sum are those bytes, with ``uncounted``, in words what they leave out.
 
     Parameters
     ----------
     isa : name of the core, or ``None``
     params : dict, every build parameter
-    memory : dict with ``kind`` and ``beat_bytes`` of main memory; empty where there is none (golden models)
+    memory : dict with ``kind`` and ``beat_bytes`` of main memory;
+        empty where there is none (golden models)
     clock_hz : main clock in Hz, or ``None``
     """
     peaks = cores.open_room(isa).params.SPACE.peaks(params) if isa else None
     if peaks is None:
-        return {"macs": None, "bytes": None, "clock_hz": clock_hz, "byte_counters": [], "uncounted": ""}
-    return {"macs": round(peaks.macs, 4), "bytes": round(peaks.bytes_a_cycle(memory.get("kind"), memory["beat_bytes"]), 4) if memory.get("beat_bytes") else None,
-            "clock_hz": None if clock_hz is None else round(clock_hz * peaks.clock_ratio), "byte_counters": list(peaks.byte_counters),
-            "uncounted": peaks.uncounted}
+        return {
+            "macs": None,
+            "bytes": None,
+            "clock_hz": clock_hz,
+            "byte_counters": [],
+            "uncounted": "",
+        }
+    return {
+        "macs": round(peaks.macs, 4),
+        "bytes": round(peaks.bytes_a_cycle(memory.get("kind"), memory["beat_bytes"]), 4)
+        if memory.get("beat_bytes")
+        else None,
+        "clock_hz": None if clock_hz is None else round(clock_hz * peaks.clock_ratio),
+        "byte_counters": list(peaks.byte_counters),
+        "uncounted": peaks.uncounted,
+    }
 
 
 def info_ceilings(info):
@@ -30,14 +46,19 @@ def info_ceilings(info):
 
 
 def board_memory(name, size):
-    """``size``, ``beat_bytes`` and ``kind`` of a board's main memory of which a build has ``size`` bytes; empty for ``None``."""
+    """``size``, ``beat_bytes`` and ``kind`` of a board's main memory of which a build has ``size``
+    bytes; empty for ``None``."""
     if name is None:
         return {}
     from ...boards import open_board
+
     memory = open_board(name).memory
     return {"size": size, "beat_bytes": memory.beat(size), "kind": memory.kind}
 
 
 def moved(counters, ceilings):
     """Bytes of main memory that counters tell of; 0 where they count none."""
-    return sum(counters.get(name, 0) for name in (ceilings or {}).get("byte_counters") or ("bytes_read", "bytes_written"))
+    return sum(
+        counters.get(name, 0)
+        for name in (ceilings or {}).get("byte_counters") or ("bytes_read", "bytes_written")
+    )

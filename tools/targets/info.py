@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads the info ROM of a board (docs/how/contracts.md, section 4)."""
+
 from ...gateware.info import InfoError, parse_header, parse_info
 from .base import TargetInfo
 
@@ -13,21 +14,32 @@ def target_info(header, values, kind):
     """:class:`TargetInfo` of a header and what the info text says; raises ``InfoError``."""
     try:
         return TargetInfo(
-            kind=kind, board=values.get("board") or header.board, isa=values.get("isa") or None,
-            preset=values.get("preset") or None, params=dict(values.get("params") or {}),
-            clock_hz=int(values.get("clock_hz") or header.clock_hz), memory_size=header.memory_size,
-            memory=dict(values.get("memory") or {}), link=values.get("link"), version=values.get("version"))
+            kind=kind,
+            board=values.get("board") or header.board,
+            isa=values.get("isa") or None,
+            preset=values.get("preset") or None,
+            params=dict(values.get("params") or {}),
+            clock_hz=int(values.get("clock_hz") or header.clock_hz),
+            memory_size=header.memory_size,
+            memory=dict(values.get("memory") or {}),
+            link=values.get("link"),
+            version=values.get("version"),
+        )
     except (AttributeError, TypeError, ValueError) as error:
         raise InfoError(f"info text is damaged: {error}") from None
 
 
 def read_info(client, kind, name):
-    """Identify the board behind ``client``: ``(TargetInfo, gateware.info.Info)``; raises ``LinkError``."""
+    """Identify the board behind ``client``: ``(TargetInfo, gateware.info.Info)``; raises
+    ``LinkError``."""
     from ..link.errors import LinkError
+
     try:
         header = parse_header(client.identify())
         if header.info_length > LONGEST_TEXT:
             raise InfoError(f"info text would have {header.info_length} bytes")
-        return target_info(header, parse_info(client.read(header.info_address, header.info_length)), kind), header
+        return target_info(
+            header, parse_info(client.read(header.info_address, header.info_length)), kind
+        ), header
     except InfoError as error:
         raise LinkError(f"{name}: {error}") from None

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board behind the host link: physical or virtual, the same code."""
+
 from contextlib import contextmanager
 
 import numpy as np
@@ -15,11 +16,13 @@ __all__ = ["LinkTarget"]
 
 START, ABORT = 1, 2
 BUSY, FAULT, ABORTED = 1, 4, 8
-#: Bytes between two registers that are read along, since a request of its own takes more; bytes of one request.
+#: Bytes between two registers that are read along, since a request of its own takes more; bytes of
+#: one request.
 _NEAR, _BLOCK = 24, 256
 #: Place of the cycle counter in the SoC's registers (gateware/bus/registers.py).
 SOC_CYCLES = 0x08
-#: The core ends after an abort within this many seconds of the board's time, else it counts as stuck.
+#: The core ends after an abort within this many seconds of the board's time, else it counts as
+#: stuck.
 ABORT_SECONDS = 2.0
 RESET_SECONDS = 2.0
 
@@ -33,9 +36,10 @@ class LinkTarget(Target):
     name : str
     kind : ``"board"`` or ``"sim"``
 
-    The board's header and info text are read at once. Every wait has a deadline in the board's own time
-    (its pipe's ``now()``), which a virtual board counts in simulated seconds.
+    The board's header and info text are read at once. Every wait has a deadline in the board's own
+    time (its pipe's ``now()``), which a virtual board counts in simulated seconds.
     """
+
     def __init__(self, *, client, name, kind="board"):
         self.name = name
         self.client = client
@@ -43,18 +47,21 @@ class LinkTarget(Target):
         self.room = None
         if self.info.isa is not None:
             if self.info.isa not in room_names():
-                raise TargetError(f"{name} holds core {self.info.isa}, which this quintet does not know; it knows "
-                                  f"{', '.join(room_names())}")
+                raise TargetError(
+                    f"{name} holds core {self.info.isa}, which this quintet does not know; it "
+                    f"knows "
+                    f"{', '.join(room_names())}"
+                )
             self.room = open_room(self.info.isa)
             if params_hash(self.info.params) != self.header.params_hash:
                 raise self._link_error("the info text and the core's parameter hash disagree")
         self.control = self.header.control_base
         self._running, self._seen = False, 0
-        self._ended = False     # the core has ended the last run, as far as we saw
-        self._held = {}     # registers as they were written since the last reset of the core
+        self._ended = False  # the core has ended the last run, as far as we saw
+        self._held = {}  # registers as they were written since the last reset of the core
 
-    # Time is the board's: a virtual board's pipe counts simulated seconds, and they pass while it is read from. Nothing is
-    # outstanding then, so nothing of value can be read.
+    # Time is the board's: a virtual board's pipe counts simulated seconds, and they pass while it
+    # is read from. Nothing is outstanding then, so nothing of value can be read.
 
     def now(self):
         return self.client.pipe.now()
@@ -70,13 +77,16 @@ class LinkTarget(Target):
 
     def _link_error(self, text):
         from ..link.errors import LinkError
+
         return LinkError(f"{self.name}: {text}")
 
     # Memory
 
     def _check(self, address, size):
         if address < 0 or size < 0 or address + size > 1 << 32:
-            raise TargetError(f"{self.name}: {size} bytes at {address:#x} lie outside the 32-bit addresses")
+            raise TargetError(
+                f"{self.name}: {size} bytes at {address:#x} lie outside the 32-bit addresses"
+            )
 
     @staticmethod
     def _telling(progress, total):
@@ -94,24 +104,37 @@ class LinkTarget(Target):
     def write_runs(self, address, rows, stride, progress=None):
         rows, size = self._rows(rows, stride)
         self._check(address, size)
-        self.client.write_strided(address, rows.tobytes(), rows.shape[1], stride, progress=self._telling(progress, rows.size))
+        self.client.write_strided(
+            address,
+            rows.tobytes(),
+            rows.shape[1],
+            stride,
+            progress=self._telling(progress, rows.size),
+        )
 
     def read_runs(self, address, run, stride, count, progress=None):
         self._check(address, self._check_runs(run, stride, count))
-        data = self.client.read_strided(address, run, stride, count, progress=self._telling(progress, run * count))
+        data = self.client.read_strided(
+            address, run, stride, count, progress=self._telling(progress, run * count)
+        )
         return np.frombuffer(data, np.uint8).reshape(count, run).copy()
 
     def write_pieces(self, pieces):
         for address, rows, stride in pieces:
             _, size = self._rows(rows, stride)
             self._check(address, size)
-        self.client.write_strided_all([(address, rows.tobytes(), rows.shape[1], stride) for address, rows, stride in pieces])
+        self.client.write_strided_all(
+            [(address, rows.tobytes(), rows.shape[1], stride) for address, rows, stride in pieces]
+        )
 
     def read_pieces(self, pieces):
         for address, run, stride, count in pieces:
             self._check(address, self._check_runs(run, stride, count))
         found = self.client.read_strided_all(pieces)
-        return [np.frombuffer(data, np.uint8).reshape(count, run).copy() for data, (_, run, _, count) in zip(found, pieces, strict=True)]
+        return [
+            np.frombuffer(data, np.uint8).reshape(count, run).copy()
+            for data, (_, run, _, count) in zip(found, pieces, strict=True)
+        ]
 
     def fill(self, address, size, value=0, progress=None):
         self._check_fill(size, value)
@@ -140,7 +163,8 @@ class LinkTarget(Target):
         self._write_registers({name: value})
 
     def _write_registers(self, values):
-        """Write registers, name -> value, in order, on one way over the link; neighbours in one request, which writes word by word."""
+        """Write registers, name -> value, in order, on one way over the link; neighbours in one
+        request, which writes word by word."""
         pieces = []
         for name, value in values.items():
             offset, width, access = self._place(name)
@@ -155,7 +179,9 @@ class LinkTarget(Target):
         for name in values:
             self._held.pop(name, None)
         self.client.write_all(pieces)
-        self._held.update({name: value for name, value in values.items() if self.registers.find(name)[0].given})
+        self._held.update(
+            {name: value for name, value in values.items() if self.registers.find(name)[0].given}
+        )
 
     # Runs
 
@@ -176,8 +202,9 @@ class LinkTarget(Target):
                 raise self._link_error(trouble)
 
     def _polls(self):
-        """Yields the seconds waited, after each look at a core that is still busy. The pauses grow with the time waited, so that
-        short runs are seen at once and long ones are not disturbed."""
+        """Yields the seconds waited, after each look at a core that is still busy. The pauses grow
+        with the time waited, so that short runs are seen at once and long ones are not
+        disturbed."""
         began, self._seen = self.now(), self._status()
         while self._seen & BUSY:
             waited = self.now() - began
@@ -204,7 +231,8 @@ class LinkTarget(Target):
         return self.soc_word(SOC_CYCLES)
 
     def _wait_for_run(self, cycle_limit, tick):
-        """Poll until the run ends; ``False`` if it has been busy for more than ``cycle_limit`` cycles."""
+        """Poll until the run ends; ``False`` if it has been busy for more than ``cycle_limit``
+        cycles."""
         seen, passed = None if cycle_limit is None else self.soc_cycles(), 0
         for seconds in self._polls():
             if tick is not None:
@@ -213,8 +241,8 @@ class LinkTarget(Target):
                 continue
             if passed > cycle_limit:
                 return False
-            # Counted by the board, from after the start, and acted on only when a later look finds the core busy: neither
-            # the host's speed nor its clock decides how a run ends.
+            # Counted by the board, from after the start, and acted on only when a later look finds
+            # the core busy: neither the host's speed nor its clock decides how a run ends.
             now = self.soc_cycles()
             passed += now - seen & 0xFFFF_FFFF
             seen = now
@@ -228,7 +256,9 @@ class LinkTarget(Target):
         if not self._ended and self._status() & BUSY:
             raise TargetError(f"{self.name}: the core is busy; reset it first")
         # Registers keep what they were given, run after run.
-        changed = {name: value for name, value in registers.items() if self._held.get(name) != value}
+        changed = {
+            name: value for name, value in registers.items() if self._held.get(name) != value
+        }
         changed = dict(sorted(changed.items(), key=lambda item: self._place(item[0])[0]))
         self._running, self._ended = True, False
         with self._idle_after_interrupt():
@@ -269,19 +299,26 @@ class LinkTarget(Target):
         own = list(self.registers.read_only())
         counted = [f"cnt_{name}" for name in self.registers.counters]
         found = self._read_registers(["status", *own, *counted])
-        status, counters = found["status"], {name: found[f"cnt_{name}"] for name in self.registers.counters}
+        status, counters = (
+            found["status"],
+            {name: found[f"cnt_{name}"] for name in self.registers.counters},
+        )
         fault = None
         if status & (FAULT | ABORTED):
-            code, pc, detail = self._read_registers(["fault_code", "fault_pc", "fault_detail"]).values()
+            code, pc, detail = self._read_registers(
+                ["fault_code", "fault_pc", "fault_detail"]
+            ).values()
             fault = FaultReport(code, self.registers.fault_name(code), pc, detail)
         elif cycle_limit is not None and counters["cycles"] > cycle_limit:
-            # It ended by itself between two looks of the host. What counts is the limit, never the host's speed.
+            # It ended by itself between two looks of the host. What counts is the limit, never the
+            # host's speed.
             fault = FaultReport(8, "aborted", 0, 0)
         kind = "done" if fault is None else "fault" if status & FAULT else "aborted"
         return Outcome(kind, fault, counters, {name: found[name] for name in own})
 
     def _read_registers(self, names):
-        """Values of registers and counters, name -> value, all asked for at once; neighbours come in one piece."""
+        """Values of registers and counters, name -> value, all asked for at once; neighbours come
+        in one piece."""
         places, blocks = {name: self._place(name)[:2] for name in names}, []
         for offset, width in sorted(places.values()):
             end = offset + width // 8
@@ -290,9 +327,16 @@ class LinkTarget(Target):
             else:
                 blocks.append([offset, end])
         found = {}
-        for (first, _), data in zip(blocks, self.client.read_all([(self.control + first, end - first) for first, end in blocks]), strict=True):
+        for (first, _), data in zip(
+            blocks,
+            self.client.read_all([(self.control + first, end - first) for first, end in blocks]),
+            strict=True,
+        ):
             found.update({first + at: data[at:] for at in range(len(data))})
-        return {name: int.from_bytes(found[offset][:width // 8], "little") for name, (offset, width) in places.items()}
+        return {
+            name: int.from_bytes(found[offset][: width // 8], "little")
+            for name, (offset, width) in places.items()
+        }
 
     def close(self):
         if self.client is not None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The golden model as a target. No hardware description involved."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -24,10 +25,13 @@ class ModelTarget(Target):
     overrides : dict, parameters as in the target's name
     memory_size : int, bytes of main memory
 
-    Sizes that neither ``preset`` nor ``overrides`` give are the job's, then the default preset's; with ``like`` (in
-    ``quintet verify``) those of the other target, and its memory size.
+    Sizes that neither ``preset`` nor ``overrides`` give are the job's, then the default preset's;
+    with ``like`` (in ``quintet verify``) those of the other target, and its memory size.
     """
-    def __init__(self, *, name="model", isa=None, preset=None, overrides=None, memory_size=MEMORY_SIZE):
+
+    def __init__(
+        self, *, name="model", isa=None, preset=None, overrides=None, memory_size=MEMORY_SIZE
+    ):
         self.name = name
         self.room = None
         self._isa = isa
@@ -61,24 +65,39 @@ class ModelTarget(Target):
         params = space.resolve(self._preset, values)
         if preset is None and not values:
             preset = space.default_preset
-        if self._model is None or params != self.info.params or memory_size != self.info.memory_size:
+        if (
+            self._model is None
+            or params != self.info.params
+            or memory_size != self.info.memory_size
+        ):
             self.memory = np.zeros(memory_size, dtype=np.uint8)
             self._model = self.room.model.Model(params, self.memory)
             self._values = {}
-        self.info = TargetInfo(kind="model", isa=isa, preset=None if self._overrides else preset, params=params,
-                               memory_size=memory_size, memory={"size": memory_size, "kind": "array"})
+        self.info = TargetInfo(
+            kind="model",
+            isa=isa,
+            preset=None if self._overrides else preset,
+            params=params,
+            memory_size=memory_size,
+            memory={"size": memory_size, "kind": "array"},
+        )
         super().configure(job)
 
     def _range(self, address, size):
         self._need_model()
         if address < 0 or size < 0 or address + size > self.memory.size:
-            raise TargetError(f"{self.name}: {address:#x}..{address + size - 1:#x} lies outside main memory, which has "
-                              f"{self.memory.size:#x} bytes")
+            raise TargetError(
+                f"{self.name}: {address:#x}..{address + size - 1:#x} lies outside main memory, "
+                f"which has "
+                f"{self.memory.size:#x} bytes"
+            )
         return slice(address, address + size)
 
     def _need_model(self):
         if self._model is None:
-            raise TargetError(f"{self.name}: no ISA chosen yet; open model:<isa>, or run a job first")
+            raise TargetError(
+                f"{self.name}: no ISA chosen yet; open model:<isa>, or run a job first"
+            )
 
     def write(self, address, data, progress=None):
         data = np.frombuffer(bytes(data), dtype=np.uint8)
@@ -120,6 +139,7 @@ class ModelTarget(Target):
 
     def _common(self, name):
         from ...gateware.isa.parameters import params_hash
+
         fault = self._outcome.fault if self._outcome else None
         status = self._outcome.status if self._outcome else None
         version = self.room.isa.ISA.version
@@ -128,7 +148,9 @@ class ModelTarget(Target):
             "version": version[0] << 16 | version[1],
             "params_hash": params_hash(self.info.params),
             "features": 1,
-            "status": 0 if status is None else 2 | (status == "fault") << 2 | (status == "aborted") << 3,
+            "status": 0
+            if status is None
+            else 2 | (status == "fault") << 2 | (status == "aborted") << 3,
             "fault_code": fault.code if fault else 0,
             "fault_pc": fault.pc if fault else 0,
             "fault_detail": fault.detail if fault else 0,
@@ -144,7 +166,9 @@ class ModelTarget(Target):
         self._need_model()
         register = self._find(name)
         if "w" not in register.access or name == "control":
-            raise TargetError(f"{self.name}: register {name} cannot be written; use run and reset_core")
+            raise TargetError(
+                f"{self.name}: register {name} cannot be written; use run and reset_core"
+            )
         if register.clears:
             self._model.clear(name, value)
             if self._outcome is not None:

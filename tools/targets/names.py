@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
+
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
@@ -14,7 +15,9 @@ SIM_OPTIONS = ("link", "load", "trace", "trace_from")
 
 @dataclass(frozen=True)
 class TargetName:
-    """A target's name, taken apart. ``kind`` is ``"model"``, ``"sim"`` or ``"board"`` (then ``port`` says where)."""
+    """A target's name, taken apart. ``kind`` is ``"model"``, ``"sim"`` or ``"board"`` (then
+    ``port`` says where)."""
+
     text: str
     kind: str
     isa: str | None = None
@@ -34,7 +37,10 @@ def parse_target(text):
         An empty name, an unknown board or ISA, a malformed query.
     """
     if not text or text != text.strip():
-        raise TargetError(f"target {text!r}: expected model, sim:<board>/<isa>, a serial port, socket://host:port or auto")
+        raise TargetError(
+            f"target {text!r}: expected model, sim:<board>/<isa>, a serial port, "
+            f"socket://host:port or auto"
+        )
     if text.startswith("sim:"):
         return _parse_sim(text)
     if text == "model" or text.startswith(("model:", "model?")):
@@ -51,7 +57,9 @@ def parse_target(text):
 def _split(text):
     place, mark, query = text.partition("?")
     if mark and not query:
-        raise TargetError(f"target {text}: nothing behind the question mark; expected preset=name or param=value")
+        raise TargetError(
+            f"target {text}: nothing behind the question mark; expected preset=name or param=value"
+        )
     return place, query
 
 
@@ -60,7 +68,9 @@ def _query(text, query, options):
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
-        raise TargetError(f"target {text}: {query!r} is no list of name=value joined by &") from None
+        raise TargetError(
+            f"target {text}: {query!r} is no list of name=value joined by &"
+        ) from None
     for name, value in pairs:
         if name in params or name in found or (name == "preset" and preset is not None):
             raise TargetError(f"target {text}: {name} is given twice")
@@ -77,8 +87,11 @@ def _query(text, query, options):
 
 def _known_isa(text, isa):
     from ...gateware.cores import room_names
+
     if isa is not None and isa not in room_names():
-        raise TargetError(f"target {text}: no ISA named {isa!r}; there are {', '.join(room_names())}")
+        raise TargetError(
+            f"target {text}: no ISA named {isa!r}; there are {', '.join(room_names())}"
+        )
     return isa
 
 
@@ -89,12 +102,24 @@ def _parse_sim(text):
         raise TargetError(f"target {text}: expected sim:<board>/<isa>, as in sim:ulx3s-85f/opentpu")
     preset, params, options = _query(text, query, SIM_OPTIONS)
     if options.get("link", "pipe") not in ("pipe", "wire", "uartbone"):
-        raise TargetError(f"target {text}: link = {options['link']}: expected pipe, wire or uartbone")
+        raise TargetError(
+            f"target {text}: link = {options['link']}: expected pipe, wire or uartbone"
+        )
     if options.get("load", "link") not in ("link", "direct"):
         raise TargetError(f"target {text}: load = {options['load']}: expected link or direct")
     if "trace_from" in options and not options["trace_from"].isdigit():
-        raise TargetError(f"target {text}: trace_from = {options['trace_from']}: expected a number of cycles")
-    return TargetName(text, "sim", isa=_known_isa(text, isa), board=board, preset=preset, params=params, options=options)
+        raise TargetError(
+            f"target {text}: trace_from = {options['trace_from']}: expected a number of cycles"
+        )
+    return TargetName(
+        text,
+        "sim",
+        isa=_known_isa(text, isa),
+        board=board,
+        preset=preset,
+        params=params,
+        options=options,
+    )
 
 
 def open_target(name, progress=None):
@@ -103,8 +128,9 @@ def open_target(name, progress=None):
     Parameters
     ----------
     name : str
-        ``model``, ``model:<isa>?preset=..&param=..``, ``sim:<board>/<isa>?preset=..&param=..&link=wire``, a serial port
-        (``/dev/ttyUSB0``, ``COM3``), ``socket://host:port`` or ``auto``
+        ``model``, ``model:<isa>?preset=..&param=..``,
+        ``sim:<board>/<isa>?preset=..&param=..&link=wire``, a serial port (``/dev/ttyUSB0``,
+        ``COM3``), ``socket://host:port`` or ``auto``
     progress : callable(str), optional; told what takes long (compiling a virtual board)
 
     Raises
@@ -119,8 +145,10 @@ def open_target(name, progress=None):
     parsed = parse_target(name)
     if parsed.kind == "model":
         from .model import ModelTarget
+
         return ModelTarget(name=name, isa=parsed.isa, preset=parsed.preset, overrides=parsed.params)
     if parsed.kind == "sim":
         from .sim import open_sim
+
         return open_sim(parsed, progress)
     return open_port(parsed.port)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a board on a serial port, a socket, or wherever ``auto`` finds one."""
+
 import errno
 import re
 from dataclasses import dataclass
@@ -12,7 +13,9 @@ __all__ = ["Identity", "candidates", "identities", "open_port", "port_options", 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a USB serial port may be: ``name`` of the bridge, ``rates`` of the boards that have it, which of its interfaces."""
+    """What a USB serial port may be: ``name`` of the bridge, ``rates`` of the boards that have it,
+    which of its interfaces."""
+
     name: str
     rates: tuple
     interface: int = None
@@ -20,9 +23,11 @@ class Identity:
 
 @cache
 def identities():
-    """(vendor, product) -> :class:`Identity`, of all bridges on our boards and of our own USB device."""
+    """(vendor, product) -> :class:`Identity`, of all bridges on our boards and of our own USB
+    device."""
     from ...boards import board_names, open_board
     from ...gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
+
     found = {(VENDOR_ID, PRODUCT_ID): Identity("quintet link", ())}
     for board in map(open_board, board_names()):
         for bridge in board.bridges:
@@ -34,8 +39,10 @@ def identities():
 
 
 def candidates():
-    """Serial ports that may be a board of ours: those of a known bridge, the link's interface where it has several."""
+    """Serial ports that may be a board of ours: those of a known bridge, the link's interface where
+    it has several."""
     from serial.tools import list_ports
+
     found = []
     for port in list_ports.comports():
         identity = identities().get((port.vid, port.pid))
@@ -43,7 +50,11 @@ def candidates():
             continue
         # Where the system says which interface a port is, as in 1-2:1.1.
         interface = re.search(r":\d+\.(\d+)$", port.location or "")
-        if identity.interface is None or interface is None or int(interface[1]) == identity.interface:
+        if (
+            identity.interface is None
+            or interface is None
+            or int(interface[1]) == identity.interface
+        ):
             found.append(port)
     return sorted(found, key=lambda port: port.device)
 
@@ -74,13 +85,16 @@ def _open(port):
     from ..link.ports import open_pipe
     from ..link.served import ServedPipe
     from .link import LinkTarget
+
     place, rate, deadline, token = port_options(port)
     try:
         pipe = open_pipe(place, **rate)
     except (OSError, ValueError) as error:
         raise NoDeviceError(f"cannot open {place}: {_reason(error)}") from None
     try:
-        return LinkTarget(client=LinkClient(ServedPipe(pipe, token), **deadline), name=public_name(port))
+        return LinkTarget(
+            client=LinkClient(ServedPipe(pipe, token), **deadline), name=public_name(port)
+        )
     except RefusedError as error:
         raise NoDeviceError(f"cannot open {place}: {error}") from None
     except BaseException:
@@ -89,7 +103,8 @@ def _open(port):
 
 
 def port_options(port):
-    """``/dev/ttyUSB0?baud=115200&timeout=10``: port, another rate than the boards' own, another deadline for answers, a token.
+    """``/dev/ttyUSB0?baud=115200&timeout=10``: port, another rate than the boards' own, another
+    deadline for answers, a token.
 
     Raises
     ------
@@ -99,6 +114,7 @@ def port_options(port):
     from ..link.address import parse_address
     from ..link.notices import TOKEN
     from ..link.socket_pipe import SCHEME
+
     shown = public_name(port)
     place, mark, query = port.rpartition("?")
     if not mark or "=" not in query:
@@ -108,25 +124,37 @@ def port_options(port):
         name, _, value = part.partition("=")
         if name == "baud":
             if not (value.isascii() and value.isdigit()) or int(value) == 0:
-                raise TargetError(f"target {shown}: baud = {value}: expected a number of bits a second")
+                raise TargetError(
+                    f"target {shown}: baud = {value}: expected a number of bits a second"
+                )
             pipe["baud"] = int(value)
         elif name == "timeout":
             if not re.fullmatch(r"\d+(\.\d+)?", value) or not 0 < float(value) <= 3600:
-                raise TargetError(f"target {shown}: timeout = {value}: expected seconds, more than 0 and at most 3600")
+                raise TargetError(
+                    f"target {shown}: timeout = {value}: expected seconds, more than 0 and at "
+                    f"most 3600"
+                )
             client["timeout"] = float(value)
         elif name == "token" and place.startswith(SCHEME):
             if not TOKEN.fullmatch(value):
-                raise TargetError(f"target {shown}: token: expected 8 to 128 letters, digits, and . _ ~ -")
+                raise TargetError(
+                    f"target {shown}: token: expected 8 to 128 letters, digits, and . _ ~ -"
+                )
             token = value
         else:
-            raise TargetError(f"target {shown}: {name}: a port takes baud=N and timeout=SECONDS, a socket token=TEXT")
+            raise TargetError(
+                f"target {shown}: {name}: a port takes baud=N and timeout=SECONDS, a socket "
+                f"token=TEXT"
+            )
     if place.startswith(SCHEME):
         try:
             host, number = parse_address(place.removeprefix(SCHEME))
         except ValueError:
             host, number = None, 0
         if not host or not number:
-            raise TargetError(f"target {place}: expected socket://HOST:PORT with a port from 1 to 65535")
+            raise TargetError(
+                f"target {place}: expected socket://HOST:PORT with a port from 1 to 65535"
+            )
     return place, pipe, client, token
 
 
@@ -152,6 +180,7 @@ def _ask(port):
     """
     from ..link.errors import LinkError
     from ..link.serial_pipe import BAUD
+
     identity = identities().get((port.vid, port.pid))
     silent = None
     for rate in (identity.rates if identity else ()) or (BAUD,):
@@ -170,6 +199,7 @@ def _told(port):
 
 def _find():
     from ..link.errors import LinkError
+
     found, tried = [], []
     for port in candidates():
         try:
@@ -181,15 +211,21 @@ def _find():
     for target in found:
         target.close()
     if found:
-        raise NoDeviceError("several boards are attached: name one of "
-                            + ", ".join(f"{t.name} ({t.info.board})" for t in found))
+        raise NoDeviceError(
+            "several boards are attached: name one of "
+            + ", ".join(f"{t.name} ({t.info.board})" for t in found)
+        )
     raise NoDeviceError("no board found" + (f" ({'; '.join(tried)})" if tried else _others()))
 
 
 def _others():
     """The rest of the message where no port is a known bridge's."""
     from serial.tools import list_ports
+
     others = [port.device for port in list_ports.comports() if port.vid is not None]
     if not others:
         return ": no USB serial port is attached"
-    return f": no USB serial port is that of a board of ours; name one of {', '.join(sorted(others))} if it is"
+    return (
+        f": no USB serial port is that of a board of ours; name one of "
+        f"{', '.join(sorted(others))} if it is"
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The virtual board as a target: the bitstream's own SoC, compiled, spoken to by the same link client as a board."""
+"""The virtual board as a target: the bitstream's own SoC, compiled, spoken to by the same link
+client as a board."""
+
 import zlib
 
 import numpy as np
@@ -11,30 +13,33 @@ from .link import LinkTarget
 
 __all__ = ["SimTarget", "open_board_of", "open_sim"]
 
-#: Deadlines in simulated seconds. Nothing disturbs a virtual board's link, so that they matter only if gateware is
-#: broken; at a board's own two seconds that would take minutes to be seen.
+#: Deadlines in simulated seconds. Nothing disturbs a virtual board's link, so that they matter only
+#: if gateware is broken; at a board's own two seconds that would take minutes to be seen.
 TIMEOUT, RETRY = 0.25, 0.1
 
 
 class SimTarget(LinkTarget):
-    """A virtual board (docs/how/virtual-board.md): what :class:`LinkTarget` does, with a board of our own behind it.
+    """A virtual board (docs/how/virtual-board.md): what :class:`LinkTarget` does, with a board of
+    our own behind it.
 
     Parameters
     ----------
     direct : bool
-        Main memory is written, read and summed up by the board's :class:`Backdoor`; over the link as ever while the core is busy, and
-        what is no main memory.
+        Main memory is written, read and summed up by the board's :class:`Backdoor`; over the link
+        as ever while the core is busy, and what is no main memory.
 
     Attributes
     ----------
     board : VirtualBoard
     """
+
     def __init__(self, *, client, name, board, direct=False):
         self.board = board
         self._direct = None
         super().__init__(client=client, name=name, kind="sim")
         if direct:
             from ...boards.virtual.backdoor import Backdoor
+
             self._direct = Backdoor(board)
 
     def _backdoor(self, address, size):
@@ -42,7 +47,8 @@ class SimTarget(LinkTarget):
         if self._direct is None or not self._direct.holds(address, size):
             return None
         if not self.client.quiet:
-            self.client.identify()      # answered behind all that an interrupted call has left on its way
+            # answered behind all that an interrupted call has left on its way
+            self.client.identify()
         return self._direct if self._direct.quiet() else None
 
     def write(self, address, data, progress=None):
@@ -68,7 +74,8 @@ class SimTarget(LinkTarget):
         if (memory := self._backdoor(address, size)) is None:
             return super().write_runs(address, rows, stride, progress)
         self.client.count_runs(address, *rows.shape, stride, written=True)
-        # What lies between the runs is written as it is: the core is idle, and nothing else changes main memory.
+        # What lies between the runs is written as it is: the core is idle, and nothing else changes
+        # main memory.
         image = np.frombuffer(memory.read(address, size), np.uint8).copy()
         runs_view(image, *rows.shape, stride)[:] = rows
         memory.write(address, image.tobytes())
@@ -80,7 +87,9 @@ class SimTarget(LinkTarget):
         if (memory := self._backdoor(address, size)) is None:
             return super().read_runs(address, run, stride, count, progress)
         self.client.count_runs(address, count, run, stride, written=False)
-        rows = runs_view(np.frombuffer(memory.read(address, size), np.uint8), count, run, stride).copy()
+        rows = runs_view(
+            np.frombuffer(memory.read(address, size), np.uint8), count, run, stride
+        ).copy()
         if progress:
             progress(rows.size, rows.size)
         return rows
@@ -101,7 +110,11 @@ class SimTarget(LinkTarget):
 
     def checksum(self, address, size):
         memory = self._backdoor(address, size)
-        return super().checksum(address, size) if memory is None else zlib.crc32(memory.read(address, size))
+        return (
+            super().checksum(address, size)
+            if memory is None
+            else zlib.crc32(memory.read(address, size))
+        )
 
     def close(self):
         super().close()
@@ -109,7 +122,8 @@ class SimTarget(LinkTarget):
 
 
 def open_board_of(parsed, progress=None):
-    """Switch on the virtual board of a :class:`~.names.TargetName`, and let its memory chip power up.
+    """Switch on the virtual board of a :class:`~.names.TargetName`, and let its memory chip power
+    up.
 
     Raises
     ------
@@ -120,36 +134,55 @@ def open_board_of(parsed, progress=None):
     """
     from ...boards import open_board
     from ...gateware.cores import open_room
+
     board, room = open_board(parsed.board), open_room(parsed.isa)
     space = room.params.SPACE
     preset = parsed.preset or board.preset_for(room)
-    space.resolve(preset, parsed.params)      # before anything that takes time
+    space.resolve(preset, parsed.params)  # before anything that takes time
 
     trace = None
     if "trace" in parsed.options:
         from ...boards.virtual.fst import check_fst
+
         check_output(parsed.options["trace"], f"target {parsed.text}: trace")
         if parsed.options["trace"].endswith(".fst"):
             check_fst()
         trace = (parsed.options["trace"], int(parsed.options.get("trace_from", 0)))
     from ...boards.virtual.board import open_virtual
-    virtual = open_virtual(board, room, preset=preset, params=parsed.params, trace=trace,
-                           link=parsed.options.get("link", "pipe").replace("pipe", "bytes"), progress=progress)
+
+    virtual = open_virtual(
+        board,
+        room,
+        preset=preset,
+        params=parsed.params,
+        trace=trace,
+        link=parsed.options.get("link", "pipe").replace("pipe", "bytes"),
+        progress=progress,
+    )
     # A host finds a board that has been on for a while.
     virtual.pipe.sleep(getattr(virtual.soc.backing, "powerup_ns", 0) * 1e-9 + 20e-6)
     return virtual
 
 
 def open_sim(parsed, progress=None):
-    """The :class:`SimTarget` of a name; errors as :func:`open_board_of`, and ``LinkError`` if it does not answer."""
+    """The :class:`SimTarget` of a name; errors as :func:`open_board_of`, and ``LinkError`` if it
+    does not answer."""
     from ..link.client import LinkClient
+
     if parsed.options.get("link") == "uartbone":
-        raise TargetError(f"target {parsed.text}: programs are not loaded over UARTBone; it can be served (quintet serve)")
+        raise TargetError(
+            f"target {parsed.text}: programs are not loaded over UARTBone; it can be served "
+            f"(quintet serve)"
+        )
     board = open_board_of(parsed, progress)
     try:
         # Sessions are drawn by a fixed seed: a run is the same every time.
-        return SimTarget(client=LinkClient(board.pipe, seed=1, timeout=TIMEOUT, retry=RETRY), name=parsed.text, board=board,
-                         direct=parsed.options.get("load") == "direct")
+        return SimTarget(
+            client=LinkClient(board.pipe, seed=1, timeout=TIMEOUT, retry=RETRY),
+            name=parsed.text,
+            board=board,
+            direct=parsed.options.get("load") == "direct",
+        )
     except BaseException:
         board.close()
         raise

@@ -1,22 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Handwritten digits on Cherry, in floating point: the network 64-32-10 on the 540 held-out images of the UCI set, and a step of its training.
+"""Handwritten digits on Cherry, in floating point: the network 64-32-10 on the 540 held-out images
+of the UCI set, and a step of its training.
 
-* ``JOB``: the job that ships, all images in one program list; ``inputs()`` its arrays; ``evaluate(job, saved)``: predictions and accuracy.
-* ``network(params)`` -> the module it is made of; ``training_step(params)`` -> forward, backward and the new weights of one batch;
-  ``step_inputs()`` its arrays, ``exact_step()`` the same in float64.
+* ``JOB``: the job that ships, all images in one program list; ``inputs()`` its arrays;
+  ``evaluate(job, saved)``: predictions and accuracy.
+* ``network(params)`` -> the module it is made of; ``training_step(params)`` -> forward, backward
+  and the new weights of one batch; ``step_inputs()`` its arrays, ``exact_step()`` the same in
+  float64.
 
 The images, and the weights before any quantisation, are those of ``firmware/digits``.
 ``python -m quintet.firmware.cherry.digits`` writes the job again.
 """
+
 from pathlib import Path
 
 import numpy as np
 
-from quintet.firmware.digits import CLASSES, IMAGES, evaluate, float_weights, images, labels, with_bias
+from quintet.firmware.digits import (
+    CLASSES,
+    IMAGES,
+    evaluate,
+    float_weights,
+    images,
+    labels,
+    with_bias,
+)
 from quintet.tools.kernels.cherry import Module, write_job
 
-__all__ = ["BATCH", "CLASSES", "FOLDER", "JOB", "RATE", "evaluate", "exact_step", "inputs", "network", "step_inputs",
-           "training_step", "write_shipped"]
+__all__ = [
+    "BATCH",
+    "CLASSES",
+    "FOLDER",
+    "JOB",
+    "RATE",
+    "evaluate",
+    "exact_step",
+    "inputs",
+    "network",
+    "step_inputs",
+    "training_step",
+    "write_shipped",
+]
 
 FOLDER = Path(__file__).resolve().parent
 JOB = FOLDER / "digits.toml"
@@ -43,20 +67,31 @@ def network(params, count=IMAGES):
     """The module of the forward pass for ``count`` images: inputs x, w1, w2, output logits."""
     m = Module(params)
     # Pixels are whole numbers of five bits: bfloat16 holds them.
-    x, w1, w2 = m.input("x", count, 64, fmt="bf16"), m.input("w1", 64, 32), m.input("w2", 32, _COLUMNS)
+    x, w1, w2 = (
+        m.input("x", count, 64, fmt="bf16"),
+        m.input("w1", 64, 32),
+        m.input("w2", 32, _COLUMNS),
+    )
     hidden = m.matmul(x, w1)
     m.output("logits", m.matmul(m.unary("relu", hidden, hidden), w2))
     return m
 
 
 def step_inputs():
-    """Arrays of :func:`training_step` by name: a batch, its classes as ones, the weights, and -inf in the columns of no class."""
+    """Arrays of :func:`training_step` by name: a batch, its classes as ones, the weights, and -inf
+    in the columns of no class."""
     arrays = inputs()
     truth = np.zeros((BATCH, _COLUMNS))
     truth[np.arange(BATCH), labels(BATCH)] = 1
     mask = np.zeros((1, _COLUMNS))
     mask[0, CLASSES:] = -np.inf
-    return {"x": arrays["x"][:BATCH], "w1": arrays["w1"], "w2": arrays["w2"], "truth": truth, "mask": mask}
+    return {
+        "x": arrays["x"][:BATCH],
+        "w1": arrays["w1"],
+        "w2": arrays["w2"],
+        "truth": truth,
+        "mask": mask,
+    }
 
 
 def training_step(params):
@@ -68,9 +103,22 @@ def training_step(params):
     m.unary("relu", hidden, hidden)
     chances = m.softmax(m.binary("add", m.matmul(hidden, w2), mask))
     share = m.constant(f"{RATE / BATCH}")
-    error = m.chain(BATCH, _COLUMNS, [("INPUT", chances), ("WEIGHTS", truth), "sub", "copy INPUT, OUTPUT", ("WEIGHTS", share), "mul"])
+    error = m.chain(
+        BATCH,
+        _COLUMNS,
+        [
+            ("INPUT", chances),
+            ("WEIGHTS", truth),
+            "sub",
+            "copy INPUT, OUTPUT",
+            ("WEIGHTS", share),
+            "mul",
+        ],
+    )
     back = m.matmul(error, w2.transposed)
-    slope = m.chain(BATCH, 32, [("INPUT", hidden), "gtz", "copy INPUT, OUTPUT", ("WEIGHTS", back), "mul"])
+    slope = m.chain(
+        BATCH, 32, [("INPUT", hidden), "gtz", "copy INPUT, OUTPUT", ("WEIGHTS", back), "mul"]
+    )
     m.output("new_w2", m.binary("sub", w2, m.matmul(hidden.transposed, error)))
     m.output("new_w1", m.binary("sub", w1, m.matmul(x.transposed, slope)))
     return m
@@ -82,7 +130,10 @@ def exact_step():
     hidden = np.maximum(a["x"] @ a["w1"], 0)
     powers = np.exp(hidden @ a["w2"] + a["mask"])
     error = (powers / powers.sum(1, keepdims=True) - a["truth"]) * RATE / BATCH
-    return {"new_w2": a["w2"] - hidden.T @ error, "new_w1": a["w1"] - a["x"].T @ ((error @ a["w2"].T) * (hidden > 0))}
+    return {
+        "new_w2": a["w2"] - hidden.T @ error,
+        "new_w1": a["w1"] - a["x"].T @ ((error @ a["w2"].T) * (hidden > 0)),
+    }
 
 
 def write_shipped(params, folder=FOLDER):

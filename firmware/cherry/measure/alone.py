@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of Cherry's workloads (specification, section 10) in Amaranth's simulator, without a compiler: from a program's start in the front end
-to its end, nothing compared.
+"""Cycles of Cherry's workloads (specification, section 10) in Amaranth's simulator, without a
+compiler: from a program's start in the front end to its end, nothing compared.
 
-Some 100 cycles a second. What :mod:`.run` finds is a few cycles more: the sequencer's from one program to the next.
+Some 100 cycles a second. What :mod:`.run` finds is a few cycles more: the sequencer's from one
+program to the next.
 """
+
 from collections import deque
 
 import numpy as np
@@ -31,7 +33,7 @@ def cycles_of(image, preset):
 
     data = list_bytes([(image, Step(0), [], [])])
     memory = np.zeros(_MEMORY, np.uint8)
-    memory[_LIST_AT:_LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
+    memory[_LIST_AT : _LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
     params = SPACE.resolve(preset)
     engine = variant(params, _BEAT)(params=params, beat_bytes=_BEAT, memory_size=_MEMORY)
     found = []
@@ -47,19 +49,34 @@ def cycles_of(image, preset):
             ctx.set(port.r.valid, bool(beats))
             if beats:
                 at, last = beats[0]
-                ctx.set(port.r.payload, {"data": int.from_bytes(memory[at:at + _BEAT].tobytes(), "little"), "error": 0, "last": last})
+                ctx.set(
+                    port.r.payload,
+                    {
+                        "data": int.from_bytes(memory[at : at + _BEAT].tobytes(), "little"),
+                        "error": 0,
+                        "last": last,
+                    },
+                )
             *_, asked, ask, taken, starts, ends = await ctx.tick().sample(
-                port.req.valid, port.req.payload, port.r.ready, engine.front.start, engine.front.finish)
+                port.req.valid,
+                port.req.payload,
+                port.r.ready,
+                engine.front.start,
+                engine.front.finish,
+            )
             ctx.set(control.start, 0)
             if beats and taken:
                 beats.popleft()
             if asked:
-                beats.extend((ask.address + _BEAT * k, k == ask.beats) for k in range(ask.beats + 1))
+                beats.extend(
+                    (ask.address + _BEAT * k, k == ask.beats) for k in range(ask.beats + 1)
+                )
             begun = cycle if starts else begun
             if ends:
                 found.append(cycle - begun)
                 return
         raise RuntimeError(f"no end within {_LIMIT} cycles")
+
     simulator = Simulator(engine)
     simulator.add_clock(1e-6)
     simulator.add_testbench(bench)
@@ -74,4 +91,11 @@ def alone_rows(choice):
             if choice.takes(workload.name):
                 text, names = source(workload, preset)
                 cycles = sum(cycles_of(image_of(text, name), preset) for name in names)
-                yield row_of(workload, preset, cycles, PRESETS.index(preset), SPACE.resolve(preset)["macs"], required=False)
+                yield row_of(
+                    workload,
+                    preset,
+                    cycles,
+                    PRESETS.index(preset),
+                    SPACE.resolve(preset)["macs"],
+                    required=False,
+                )

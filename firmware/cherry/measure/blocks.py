@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of matrices that do not fit the scratchpad, on the compiled SoC of the ULX3S-85F with the model of its SDRAM of 16 bits.
+"""Products of matrices that do not fit the scratchpad, on the compiled SoC of the ULX3S-85F with
+the model of its SDRAM of 16 bits.
 
-Cycles are those of the whole run, DMA of all operands and results included. After every run all of main memory is compared with the golden
-model's, and the counters are.
+Cycles are those of the whole run, DMA of all operands and results included. After every run all of
+main memory is compared with the golden model's, and the counters are.
 """
+
 import numpy as np
 
 from ....gateware.cores.cherry.model.model import Model
@@ -22,22 +24,24 @@ FORMATS = {"bf16": 655_000, "packed": 655_000, "fp32": 820_000}
 
 
 def product(params, size, fmt):
-    """Main memory and registers of a run that multiplies two matrices of random numbers in main memory."""
+    """Main memory and registers of a run that multiplies two matrices of random numbers in main
+    memory."""
     m = Module(params)
     a, b = m.stored_input("a", size, size, fmt), m.stored_input("b", size, size, fmt)
     m.output("c", m.matmul(a, b))
     data = assemble_text(SOFTWARE, m.source()).data
     memory, rng = np.zeros(_MEMORY, np.uint8), np.random.default_rng(size)
-    memory[_AT:_AT + len(data)] = np.frombuffer(data, np.uint8)
+    memory[_AT : _AT + len(data)] = np.frombuffer(data, np.uint8)
     for matrix in (a, b):
         raw = from_array(rng.normal(size=matrix.shape), fmt).view(np.uint8).ravel()
-        memory[matrix.address:matrix.address + raw.size] = raw
+        memory[matrix.address : matrix.address + raw.size] = raw
     return memory, {"program_address": _AT, "program_length": len(data), "window_limit": _MEMORY}
 
 
 def product_rows(choice):
     """Rows of products of square matrices, by format in main memory."""
     from ....tools.targets import open_target
+
     size = choice.settings["size"]
     for preset in choice.presets:
         params = SPACE.resolve(preset)
@@ -45,8 +49,16 @@ def product_rows(choice):
             for fmt, most in FORMATS.items():
                 if choice.takes(fmt):
                     cycles = _cycles(target, params, size, fmt, choice.settings["compare"])
-                    yield Row(f"{size}x{size}x{size} {fmt}", cycles, "cycles", most if size == 256 and params["macs"] == 32 else None,
-                              more={"preset": preset, "of peak": f"{100 * size ** 3 / params['macs'] / cycles:.1f} %"})
+                    yield Row(
+                        f"{size}x{size}x{size} {fmt}",
+                        cycles,
+                        "cycles",
+                        most if size == 256 and params["macs"] == 32 else None,
+                        more={
+                            "preset": preset,
+                            "of peak": f"{100 * size**3 / params['macs'] / cycles:.1f} %",
+                        },
+                    )
 
 
 def _cycles(target, params, size, fmt, compare):

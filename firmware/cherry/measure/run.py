@@ -1,14 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry's workloads (specification, section 10) on compiled gateware.
 
-The matrices lie in MEM. A workload runs as one step of a program list and as two, the second prepared beside the first; the difference is what
-its programs take, without image and DMA. After every run all of MEM that is in use is compared with the golden model's.
+The matrices lie in MEM. A workload runs as one step of a program list and as two, the second
+prepared beside the first; the difference is what its programs take, without image and DMA. After
+every run all of MEM that is in use is compared with the golden model's.
 """
+
 import random
 
 import numpy as np
 
-from ....gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
+from ....gateware.cores.cherry.image import (
+    IN,
+    OUT,
+    Descriptor,
+    ProgramImage,
+    Step,
+    image_bytes,
+    list_bytes,
+)
 from ....gateware.cores.cherry.model.model import Model
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
@@ -25,9 +35,17 @@ _ROW, _ROWS = 1024, 16
 
 class Machine:
     """A build's bench and the golden model, the same elements in MEM of both."""
+
     def __init__(self, preset):
         from ....boards.virtual.bench import IDEAL, CoreBench
-        self.bench = CoreBench("cherry", preset=preset, beat_bytes=4 if preset == "45f" else 2, memory_size=_MEMORY, ports="shell")
+
+        self.bench = CoreBench(
+            "cherry",
+            preset=preset,
+            beat_bytes=4 if preset == "45f" else 2,
+            memory_size=_MEMORY,
+            ports="shell",
+        )
         self.bench.behave(IDEAL)
         self.model = Model(self.bench.params, np.zeros(_MEMORY, np.uint8))
         rnd = random.Random(preset)
@@ -37,15 +55,20 @@ class Machine:
     def _run(self, data):
         """A program list on both; counters of the gateware."""
         memory = np.zeros(_MEMORY, np.uint8)
-        memory[_LIST_AT:_LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
-        memory[_DATA_AT:_DATA_AT + 4 * len(self.elements)] = np.array(self.elements, "<u4").view(np.uint8)
+        memory[_LIST_AT : _LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
+        memory[_DATA_AT : _DATA_AT + 4 * len(self.elements)] = np.array(self.elements, "<u4").view(
+            np.uint8
+        )
         self.bench.load(memory)
         self.model.memory = memory
         registers = {"program_address": _LIST_AT, "window_limit": _MEMORY}
         expected = self.model.run(registers)
         got = self.bench.run(registers, 10_000_000)
         if got.status != "done" or expected.status != "done" or (self.bench.memory != memory).any():
-            raise Differs(f"gateware and model differ: {got.status} {got.fault}, {expected.status} {expected.fault}")
+            raise Differs(
+                f"gateware and model differ: {got.status} {got.fault}, {expected.status} "
+                f"{expected.fault}"
+            )
         for name, value in expected.counters.items():
             if got.counters[name] != value:
                 raise Differs(f"counter {name} is {got.counters[name]}, expected {value}")
@@ -54,12 +77,19 @@ class Machine:
     def _dma(self, op):
         image = image_bytes(ProgramImage(wide=self.bench.params["acc_frac"] == 17))
         transfer = [Descriptor(op, "raw", _DATA_AT, 0, self.rows, _ROW, 4 * _ROW, _ROW)]
-        self._run(list_bytes([(image, Step(0), transfer if op == IN else [], transfer if op == OUT else [])]))
+        self._run(
+            list_bytes(
+                [(image, Step(0), transfer if op == IN else [], transfer if op == OUT else [])]
+            )
+        )
 
     def run(self, images):
-        """Counters of a list of programs, from the same elements; the second and later ones are prepared ahead."""
+        """Counters of a list of programs, from the same elements; the second and later ones are
+        prepared ahead."""
         self._dma(IN)
-        counters = self._run(list_bytes([(image, Step(0, prefetch=k > 0), [], []) for k, image in enumerate(images)]))
+        counters = self._run(
+            list_bytes([(image, Step(0, prefetch=k > 0), [], []) for k, image in enumerate(images)])
+        )
         self._dma(OUT)
         return counters
 
@@ -86,19 +116,45 @@ def image_of(text, name):
 
 
 def workload_rows(choice):
-    """Rows of the workloads on the presets; required is at most a tenth more than the estimate, or a quarter more than the bound."""
+    """Rows of the workloads on the presets; required is at most a tenth more than the estimate, or
+    a quarter more than the bound."""
     for preset in choice.presets:
         machine, column = Machine(preset), PRESETS.index(preset) if preset in PRESETS else None
         for workload in WORKLOADS:
             if choice.takes(workload.name):
-                yield row_of(workload, preset, measure(machine, workload, preset), column, machine.bench.params["macs"])
+                yield row_of(
+                    workload,
+                    preset,
+                    measure(machine, workload, preset),
+                    column,
+                    machine.bench.params["macs"],
+                )
 
 
 def row_of(workload, preset, cycles, column, macs, *, required=True):
-    """Row of a workload's cycles; ``column`` of its estimates, ``None`` where the preset has none."""
-    estimate, limit = (None, None) if column is None else (workload.estimates[column], workload.bounds[column])
-    most = 1.25 * limit if estimate is None and limit is not None else 1.1 * estimate if estimate is not None else None
-    more = {"preset": preset, "estimate": estimate, "of the estimate": "-" if estimate is None else f"{100 * cycles / estimate - 100:+.1f} %",
-            "limit": limit,
-            "of peak": f"{100 * workload.macs / macs / cycles:.1f} %" if workload.macs else ""}
-    return Row(workload.name, cycles, "cycles", int(most) if required and most is not None else None, more=more)
+    """Row of a workload's cycles; ``column`` of its estimates, ``None`` where the preset has
+    none."""
+    estimate, limit = (
+        (None, None) if column is None else (workload.estimates[column], workload.bounds[column])
+    )
+    most = (
+        1.25 * limit
+        if estimate is None and limit is not None
+        else 1.1 * estimate
+        if estimate is not None
+        else None
+    )
+    more = {
+        "preset": preset,
+        "estimate": estimate,
+        "of the estimate": "-" if estimate is None else f"{100 * cycles / estimate - 100:+.1f} %",
+        "limit": limit,
+        "of peak": f"{100 * workload.macs / macs / cycles:.1f} %" if workload.macs else "",
+    }
+    return Row(
+        workload.name,
+        cycles,
+        "cycles",
+        int(most) if required and most is not None else None,
+        more=more,
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's small engine: jobs through the link on the virtual boards of iCE40, each compared with the golden model."""
+"""Cherry's small engine: jobs through the link on the virtual boards of iCE40, each compared with
+the golden model."""
+
 import tempfile
 from pathlib import Path
 
@@ -22,38 +24,73 @@ def _kernel(folder, name, shape, op):
     m, rng = Module(SPACE.resolve("hx8k"), base=0x4000), np.random.default_rng(3)
     operands = [m.input(key, *shape) for key in ("a", "b")]
     m.output("c", op(m, *operands))
-    return write_job(m, {key: rng.normal(size=shape) for key in ("a", "b")}, folder, name, program_at=_AT)
+    return write_job(
+        m, {key: rng.normal(size=shape) for key in ("a", "b")}, folder, name, program_at=_AT
+    )
 
 
 def _text(folder, name, lines):
     (folder / f"{name}.s").write_text("\n".join(lines) + "\n")
-    (folder / f"{name}.toml").write_text(f'core = "cherry"\nprogram = "{name}.s"\nprogram_at = {_AT:#x}\n')
+    (folder / f"{name}.toml").write_text(
+        f'core = "cherry"\nprogram = "{name}.s"\nprogram_at = {_AT:#x}\n'
+    )
     return folder / f"{name}.toml"
 
 
 def _repeated(folder, text, count):
-    """``count`` times one instruction, of INPUT and OUTPUT from 0.3 to 5.85 and WEIGHTS from -2.5 to 2.5."""
-    fills = [f".fill {value:.3f} {at} 1 1" for k in range(16) for at, value in ((k, 0.3 + 0.37 * k), (16 + k, (k - 7.5) / 3))]
+    """``count`` times one instruction, of INPUT and OUTPUT from 0.3 to 5.85 and WEIGHTS from -2.5
+    to 2.5."""
+    fills = [
+        f".fill {value:.3f} {at} 1 1"
+        for k in range(16)
+        for at, value in ((k, 0.3 + 0.37 * k), (16 + k, (k - 7.5) / 3))
+    ]
     loads = ["load x, INPUT", "load x, OUTPUT", "load y, WEIGHTS"]
-    return _text(folder, f"{text.split()[0]} {count}", [*fills, ".program p", ".apu x 0 1 4", ".apu y 16 1 4", *loads, *[text] * count])
+    return _text(
+        folder,
+        f"{text.split()[0]} {count}",
+        [*fills, ".program p", ".apu x 0 1 4", ".apu y 16 1 4", *loads, *[text] * count],
+    )
 
 
 def jobs(folder):
     """Name -> path of the job, written into ``folder``."""
     rows, cols = _SIZE
     return {
-        "addition of 512 elements": _kernel(folder, "addition", _SIZE, lambda m, a, b: m.binary("add", a, b)),
-        "product of 16x16 by 16x16": _kernel(folder, "product", (16, 16), lambda m, a, b: m.matmul(a, b)),
+        "addition of 512 elements": _kernel(
+            folder, "addition", _SIZE, lambda m, a, b: m.binary("add", a, b)
+        ),
+        "product of 16x16 by 16x16": _kernel(
+            folder, "product", (16, 16), lambda m, a, b: m.matmul(a, b)
+        ),
         "nothing": _text(folder, "nothing", [".apu x 0 1 4", "nop"]),
         "loads": _text(folder, "loads", [".apu x 0 1 4"] + ["load x, INPUT"] * _LOADS + ["nop"]),
-        "in": _text(folder, "in", [f".in fp32 0x4000 0 {rows} {cols}", ".program p", ".apu x 0 1 4", "nop"]),
-        "out": _text(folder, "out", [f".fill 1.0 0 {rows} {cols}", f".out fp32 0x4000 0 {rows} {cols}", ".program p", ".apu x 0 1 4", "nop"]),
-        "fill": _text(folder, "fill", [f".fill 1.0 0 {rows} {cols}", ".program p", ".apu x 0 1 4", "nop"])}
+        "in": _text(
+            folder, "in", [f".in fp32 0x4000 0 {rows} {cols}", ".program p", ".apu x 0 1 4", "nop"]
+        ),
+        "out": _text(
+            folder,
+            "out",
+            [
+                f".fill 1.0 0 {rows} {cols}",
+                f".out fp32 0x4000 0 {rows} {cols}",
+                ".program p",
+                ".apu x 0 1 4",
+                "nop",
+            ],
+        ),
+        "fill": _text(
+            folder, "fill", [f".fill 1.0 0 {rows} {cols}", ".program p", ".apu x 0 1 4", "nop"]
+        ),
+    }
 
 
 def _cycles(path, board, preset):
     job = Job.load(path)
-    with open_target(f"sim:{board}/cherry?preset={preset}") as target, open_target(f"model:cherry?preset={preset}") as model:
+    with (
+        open_target(f"sim:{board}/cherry?preset={preset}") as target,
+        open_target(f"model:cherry?preset={preset}") as model,
+    ):
         got, expected = run_job(job, target), run_job(job, model, like=target.info)
     if got.outcome.status != "done" or got.raw != expected.raw:
         raise Differs(f"{path.stem} on {board} does not give what the model gives")
@@ -67,9 +104,12 @@ def job_rows(choice):
         for board in choice.presets:
             c = {name: _cycles(path, board, BOARDS[board]) for name, path in paths.items()}
             elements = _SIZE[0] * _SIZE[1]
-            for what, cycles in (*((name, c[name]) for name in list(c)[:2]), ("load of a tile", (c["loads"] - c["nothing"]) / _LOADS),
-                                 ("element of fp32 in", (c["in"] - c["nothing"]) / elements),
-                                 ("element of fp32 out", (c["out"] - c["fill"]) / elements)):
+            for what, cycles in (
+                *((name, c[name]) for name in list(c)[:2]),
+                ("load of a tile", (c["loads"] - c["nothing"]) / _LOADS),
+                ("element of fp32 in", (c["in"] - c["nothing"]) / elements),
+                ("element of fp32 out", (c["out"] - c["fill"]) / elements),
+            ):
                 yield Row(what, cycles, "cycles", more={"board": board})
 
 
@@ -79,5 +119,8 @@ def function_rows(choice):
         for board in choice.presets:
             for text in FUNCTIONS:
                 if choice.takes(text):
-                    one, more = (_cycles(_repeated(Path(folder), text, count), board, BOARDS[board]) for count in (1, 1 + _LOADS))
+                    one, more = (
+                        _cycles(_repeated(Path(folder), text, count), board, BOARDS[board])
+                        for count in (1, 1 + _LOADS)
+                    )
                     yield Row(text, (more - one) / _LOADS, "cycles a tile", more={"board": board})

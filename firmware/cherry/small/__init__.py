@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worked job of the specification (7.5): relu(A @ B) of 4x8 by 8x8, in float32 outside and Cherry floats inside.
+"""The worked job of the specification (7.5): relu(A @ B) of 4x8 by 8x8, in float32 outside and
+Cherry floats inside.
 
-``python -m quintet.firmware.cherry.small`` writes its data again. The program and the job are ``relu_matmul.s`` and
-``relu_matmul.toml``.
+``python -m quintet.firmware.cherry.small`` writes its data again. The program and the job are
+``relu_matmul.s`` and ``relu_matmul.toml``.
 """
+
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,10 @@ def arrays():
     """The arrays of the job by file name."""
     i, j = np.ogrid[:4, :8]
     k = np.arange(8)
-    return {"a.npy": ((3 * i - 2 * j + 5) / 3).astype(np.float32),
-            "b.npy": ((k[:, None] * k % 5 - 1) / 7).astype(np.float32)}
+    return {
+        "a.npy": ((3 * i - 2 * j + 5) / 3).astype(np.float32),
+        "b.npy": ((k[:, None] * k % 5 - 1) / 7).astype(np.float32),
+    }
 
 
 def write(folder=FOLDER):

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Handwritten digits on IMAGine: the network 64-32-10 on the 540 held-out images of the UCI set, ReLU on the host.
+"""Handwritten digits on IMAGine: the network 64-32-10 on the 540 held-out images of the UCI set,
+ReLU on the host.
 
-* ``layers()`` -> the two layers in Q7.8; ``inputs()`` -> the images as they take them; ``logits()`` -> results in integers.
-* ``classify(target)``: all images on a target, through the Python interface: the weights once (where they
-  fit), then two small programs an image, the activation between them.
-* ``job(preset, part)`` -> Path of a job that ships: ``"hidden"`` and ``"logits"``, one a layer, for the first 20 images. The
-  second one's inputs are the first one's results after the activation.
-* ``make_jobs(folder, params, name, images)`` -> the same for any build; ``evaluate(job, saved)``: predictions and
-  accuracy; with images and labels of :mod:`quintet.firmware.digits`.
+* ``layers()`` -> the two layers in Q7.8; ``inputs()`` -> the images as they take them; ``logits()``
+  -> results in integers.
+* ``classify(target)``: all images on a target, through the Python interface: the weights once
+  (where they fit), then two small programs an image, the activation between them.
+* ``job(preset, part)`` -> Path of a job that ships: ``"hidden"`` and ``"logits"``, one a layer, for
+  the first 20 images. The second one's inputs are the first one's results after the activation.
+* ``make_jobs(folder, params, name, images)`` -> the same for any build; ``evaluate(job, saved)``:
+  predictions and accuracy; with images and labels of :mod:`quintet.firmware.digits`.
 
 The float network is that of ``firmware/digits``; here it is quantised to 16 bits, 8 of them
 fraction: no sum of the first layer can leave 16 bits, and none of the second does on these images.
 """
+
 from functools import cache
 from pathlib import Path
 
@@ -21,8 +24,22 @@ from quintet.firmware.digits import BIAS, IMAGES, evaluate, float_weights, image
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.tools.kernels.imagine import Layer, Session, streamed, to_fixed, write_job
 
-__all__ = ["FRACTION", "PARTS", "SHIPPED", "activate", "classify", "evaluate", "inputs", "job", "labels", "layers", "logits",
-           "make_jobs", "program", "write_shipped"]
+__all__ = [
+    "FRACTION",
+    "PARTS",
+    "SHIPPED",
+    "activate",
+    "classify",
+    "evaluate",
+    "inputs",
+    "job",
+    "labels",
+    "layers",
+    "logits",
+    "make_jobs",
+    "program",
+    "write_shipped",
+]
 
 FOLDER = Path(__file__).resolve().parent
 FRACTION = 8
@@ -39,8 +56,15 @@ def layers():
     # Pixels of 0 to 16 become 0 to 1; the constant that stood in place of pixel 0 becomes a bias.
     bias, w1 = BIAS * w1[:, 0], 16 * w1
     w1[:, 0] = 0
-    return (Layer(to_fixed(w1, FRACTION, 16), to_fixed(bias, FRACTION, 16), fraction=FRACTION, name="hidden"),
-            Layer(to_fixed(w2, FRACTION, 16), fraction=FRACTION, name="logits"))
+    return (
+        Layer(
+            to_fixed(w1, FRACTION, 16),
+            to_fixed(bias, FRACTION, 16),
+            fraction=FRACTION,
+            name="hidden",
+        ),
+        Layer(to_fixed(w2, FRACTION, 16), fraction=FRACTION, name="logits"),
+    )
 
 
 def inputs():
@@ -62,7 +86,8 @@ def logits(count=IMAGES):
 def classify(target, *, count=IMAGES, batch=None, progress=None):
     """Classifies the first ``count`` images on a target (``quintet.tools.open_target``).
 
-    Where the weights do not stay in the array, ``batch`` images (default 20) share each load of them.
+    Where the weights do not stay in the array, ``batch`` images (default 20) share each load of
+    them.
 
     Returns
     -------
@@ -74,13 +99,14 @@ def classify(target, *, count=IMAGES, batch=None, progress=None):
     batch = batch or (1 if session.resident else 20)
     x, found = inputs()[:count], []
     for at in range(0, count, batch):
-        hidden = activate(session.batch(0, list(x[at:at + batch])))
+        hidden = activate(session.batch(0, list(x[at : at + batch])))
         found.append(session.batch(1, list(hidden)))
     return result(np.concatenate(found)), session
 
 
 def program(params, part, count):
-    """The :class:`~quintet.tools.kernels.imagine.Streamed` program of a layer for the first ``count`` images."""
+    """The :class:`~quintet.tools.kernels.imagine.Streamed` program of a layer for the first
+    ``count`` images."""
     if part not in PARTS:
         raise ValueError(f"no part {part!r}, only {' and '.join(PARTS)}")
     first, second = layers()
@@ -96,9 +122,18 @@ def make_jobs(folder, params, name, count=20):
     for part in PARTS:
         layer = program(params, part, count)
         unpack = layer.unpack() if part == "logits" else None
-        made.append(write_job(folder, f"{name}_{part}", layer.program, unpack=unpack, labels=None if unpack is None else labels(count),
-                              comment=f"Handwritten digits, layer {part} of 64-32-10, {count} images, {params['rows']} x "
-                              f"{params['cols']} blocks.\nWritten by python -m quintet.firmware.imagine.digits"))
+        made.append(
+            write_job(
+                folder,
+                f"{name}_{part}",
+                layer.program,
+                unpack=unpack,
+                labels=None if unpack is None else labels(count),
+                comment=f"Handwritten digits, layer {part} of 64-32-10, {count} images, "
+                f"{params['rows']} x "
+                f"{params['cols']} blocks.\nWritten by python -m quintet.firmware.imagine.digits",
+            )
+        )
     return made
 
 
@@ -111,11 +146,17 @@ def job(preset="25f", part="logits"):
         None ships for this preset.
     """
     if preset not in SHIPPED:
-        raise ValueError(f"no digits job ships for preset {preset!r}, only for {', '.join(SHIPPED)}; make_jobs() writes them")
+        raise ValueError(
+            f"no digits job ships for preset {preset!r}, only for {', '.join(SHIPPED)}; "
+            f"make_jobs() writes them"
+        )
     return FOLDER / f"digits_{preset}_{part}.toml"
 
 
 def write_shipped(folder=FOLDER):
     """Writes all shipped jobs into ``folder``."""
-    return [path for preset, count in SHIPPED.items()
-            for path in make_jobs(folder, SPACE.resolve(preset), f"digits_{preset}", count)]
+    return [
+        path
+        for preset, count in SHIPPED.items()
+        for path in make_jobs(folder, SPACE.resolve(preset), f"digits_{preset}", count)
+    ]

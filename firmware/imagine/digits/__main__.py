@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the digits jobs again: ``python -m quintet.firmware.imagine.digits``; ``--on TARGET`` classifies all images there."""
+"""Writes the digits jobs again: ``python -m quintet.firmware.imagine.digits``; ``--on TARGET``
+classifies all images there."""
+
 import argparse
 
 from . import classify, write_shipped
@@ -16,10 +18,13 @@ def main(argv=None):
         return
     from quintet.tools import open_target
     from quintet.tools.jobs.recognition import recognised_text
+
     with open_target(options.on) as target:
         result, session = classify(target, count=options.images)
-    print(f"{recognised_text(result.correct, result.total)}, weights "
-          f"{'stay in the array' if session.resident else 'are streamed'}")
+    print(
+        f"{recognised_text(result.correct, result.total)}, weights "
+        f"{'stay in the array' if session.resident else 'are streamed'}"
+    )
     for name, value in session.counters.items():
         print(f"  {name:14} {value:14,}")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program for IMAGine with everything around it: registers and memory."""
+
 import numpy as np
 
 from ....gateware.cores.imagine.isa import ISA
@@ -10,14 +11,20 @@ __all__ = ["Case", "case_of"]
 
 
 def case_of(name, params, words, *, program=0x400, gap=64, size=None, fault=None, registers=()):
-    """A case of ``words`` at ``program``, its results ``gap`` bytes behind them, in a memory that is just large enough."""
+    """A case of ``words`` at ``program``, its results ``gap`` bytes behind them, in a memory that
+    is just large enough."""
     vectors = sum(word == 0x48000000 for word in words)
     output = (program + 4 * len(words) + gap + 63) // 64 * 64
     limit = output + 4 * params["rows"] * vectors
     rng = np.random.default_rng(len(words))
     memory = rng.integers(0, 256, size or (limit + 63) // 64 * 64 + 64).astype(np.uint8)
     data = np.frombuffer(ISA.store(words), np.uint8)
-    memory[program:program + data.size] = data
-    given = {"program_address": program, "program_length": data.size, "output_at": output, "output_limit": limit,
-             **dict(registers)}
+    memory[program : program + data.size] = data
+    given = {
+        "program_address": program,
+        "program_length": data.size,
+        "output_at": output,
+        "output_limit": limit,
+        **dict(registers),
+    }
     return Case(name, params, list(words), given, memory, fault, cycles.estimate(words, params))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array's side of the core between shift registers, placed and routed alone: its clock without a SoC around it."""
+"""The array's side of the core between shift registers, placed and routed alone: its clock without
+a SoC around it."""
+
 import json
 import re
 import subprocess
@@ -22,12 +24,14 @@ _PARITY = 4
 
 
 class Harness(wiring.Component):
-    """:class:`Dispatch` with every input from a shift register and every output in a registered tree of parities.
+    """:class:`Dispatch` with every input from a shift register and every output in a registered
+    tree of parities.
 
     Members
     -------
     clk, rst, d : In(1); q : Out(1)
     """
+
     def __init__(self, *, mapping, family):
         self.dispatch = Dispatch(mapping=mapping, family=family)
         super().__init__({"clk": In(1), "rst": In(1), "d": In(1), "q": Out(1)})
@@ -42,23 +46,39 @@ class Harness(wiring.Component):
         m.d.comb += early.clk.eq(self.clk)
         m.d.early += reset.eq(self.rst)
         m.submodules.dispatch = dispatch = self.dispatch
-        inputs = [dispatch.words.payload, dispatch.words.valid, dispatch.items.ready, dispatch.room, dispatch.run, dispatch.stop,
-                  dispatch.allowance]
+        inputs = [
+            dispatch.words.payload,
+            dispatch.words.valid,
+            dispatch.items.ready,
+            dispatch.room,
+            dispatch.run,
+            dispatch.stop,
+            dispatch.allowance,
+        ]
         count = sum(len(Cat(v)) for v in inputs)
         chain = Signal(count, reset_less=True)
         m.d.sync += chain.eq(Cat(self.d, chain[:-1]))
         at = 0
         for value in inputs:
             width = len(Cat(value))
-            m.d.comb += Cat(value).eq(chain[at:at + width])
+            m.d.comb += Cat(value).eq(chain[at : at + width])
             at += width
-        bits = Cat(dispatch.words.ready, dispatch.items.payload, dispatch.items.valid, dispatch.code, dispatch.count,
-                   dispatch.detail, dispatch.active, dispatch.event, dispatch.swept)
+        bits = Cat(
+            dispatch.words.ready,
+            dispatch.items.payload,
+            dispatch.items.valid,
+            dispatch.code,
+            dispatch.count,
+            dispatch.detail,
+            dispatch.active,
+            dispatch.event,
+            dispatch.swept,
+        )
         level = 0
         held = Signal(len(bits), name="seen", reset_less=True)
         m.d.sync += held.eq(bits)
         while len(held) > 1:
-            parts = [held[k:k + _PARITY].xor() for k in range(0, len(held), _PARITY)]
+            parts = [held[k : k + _PARITY].xor() for k in range(0, len(held), _PARITY)]
             held = Signal(len(parts), name=f"parity_{level}", reset_less=True)
             m.d.sync += held.eq(Cat(parts))
             level += 1
@@ -67,8 +87,8 @@ class Harness(wiring.Component):
 
 
 def place_and_route(folder, seed, asked, router="router1", mapping=None):
-    """Synthesises (once a folder), places and routes eight blocks on an LFE5U-25F of speed 6. With router1, whose
-    detours are shorter than router2's.
+    """Synthesises (once a folder), places and routes eight blocks on an LFE5U-25F of speed 6. With
+    router1, whose detours are shorter than router2's.
 
     Returns
     -------
@@ -80,20 +100,68 @@ def place_and_route(folder, seed, asked, router="router1", mapping=None):
     if not (folder / "clock.json").is_file():
         harness = Harness(mapping=mapping, family="ecp5")
         (folder / "clock.il").write_text(rtlil.convert(harness, name="clock"))
-        apart = "\n".join(f"setattr -mod -set keep_hierarchy 1 *.{name}" for name in ArrayEngine.synth_apart["ecp5"])
+        apart = "\n".join(
+            f"setattr -mod -set keep_hierarchy 1 *.{name}"
+            for name in ArrayEngine.synth_apart["ecp5"]
+        )
         (folder / "clock.ys").write_text(
-            f"read_rtlil clock.il\nsetparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:MEMID=*_disjoint %i\n{apart}\n"
-            "synth_ecp5 -top clock\nsetattr -mod -unset keep_hierarchy *\nflatten\nopt_clean -purge\nwrite_json clock.json\n")
+            f"read_rtlil clock.il\nsetparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 "
+            f"r:MEMID=*_disjoint %i\n{apart}\n"
+            "synth_ecp5 -top clock\nsetattr -mod -unset keep_hierarchy *\nflatten\nopt_clean "
+            "-purge\nwrite_json clock.json\n"
+        )
         _run(folder, [find_tool("yosys"), "-q", "-l", "clock.rpt", "clock.ys"])
-    _run(folder, [find_tool("nextpnr-ecp5"), "--25k", "--package", "CABGA381", "--speed", "6", "--json", "clock.json",
-                  "--lpf-allow-unconstrained", "--freq", str(asked), "--seed", str(seed), "--router", router,
-                  "--placer-heap-timingweight", "50", "--timing-allow-fail", "--report", f"report-{seed}.json",
-                  "--log", f"clock-{seed}.tim", "-q"])
-    reached = re.findall(r"Max frequency for clock\s+'[^']+':\s+([\d.]+) MHz", (folder / f"clock-{seed}.tim").read_text())
+    _run(
+        folder,
+        [
+            find_tool("nextpnr-ecp5"),
+            "--25k",
+            "--package",
+            "CABGA381",
+            "--speed",
+            "6",
+            "--json",
+            "clock.json",
+            "--lpf-allow-unconstrained",
+            "--freq",
+            str(asked),
+            "--seed",
+            str(seed),
+            "--router",
+            router,
+            "--placer-heap-timingweight",
+            "50",
+            "--timing-allow-fail",
+            "--report",
+            f"report-{seed}.json",
+            "--log",
+            f"clock-{seed}.tim",
+            "-q",
+        ],
+    )
+    reached = re.findall(
+        r"Max frequency for clock\s+'[^']+':\s+([\d.]+) MHz",
+        (folder / f"clock-{seed}.tim").read_text(),
+    )
     report = json.loads((folder / f"report-{seed}.json").read_text())
-    inner = [p["path"] for p in report["critical_paths"] if p["from"].startswith("posedge") and p["to"].startswith("posedge")]
-    return float(reached[-1]), {k: v["used"] for k, v in report["utilization"].items() if v["used"]}, inner[0]
+    inner = [
+        p["path"]
+        for p in report["critical_paths"]
+        if p["from"].startswith("posedge") and p["to"].startswith("posedge")
+    ]
+    return (
+        float(reached[-1]),
+        {k: v["used"] for k, v in report["utilization"].items() if v["used"]},
+        inner[0],
+    )
 
 
 def _run(folder, command):
-    subprocess.run(command, cwd=folder, env=tool_environment("ecp5"), check=True, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        command,
+        cwd=folder,
+        env=tool_environment("ecp5"),
+        check=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+    )

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array's side of the core in pysim, FIFO-in never empty: when words start, and when results reach FIFO-out."""
+"""The array's side of the core in pysim, FIFO-in never empty: when words start, and when results
+reach FIFO-out."""
+
 from amaranth.sim import Simulator
 
 from ....gateware.cores.imagine.engine.dispatch import Dispatch, Kind
 
 
 def run(mapping, words, limit=100_000):
-    """``(starts, results)``: the cycle in which each word was dispatched, and (cycle, value, kind) of every entry of FIFO-out."""
+    """``(starts, results)``: the cycle in which each word was dispatched, and (cycle, value, kind)
+    of every entry of FIFO-out."""
     dut = Dispatch(mapping=mapping)
     starts, results = [], []
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """IMAGine's acceptance workloads (specification, section 10) on compiled gateware.
 
-Memory: one beat of 8 bytes a cycle, eight cycles of latency. Cycles are those of the array with FIFO-in not empty: the busy
-ones less those in which it waited for the program (start-up) and those after the last word, when results only drain. After
-every run the results and counters are compared with the golden model's.
+Memory: one beat of 8 bytes a cycle, eight cycles of latency. Cycles are those of the array with
+FIFO-in not empty: the busy ones less those in which it waited for the program (start-up) and those
+after the last word, when results only drain. After every run the results and counters are compared
+with the golden model's.
 """
+
 import numpy as np
 
 from ....gateware.cores.imagine.model.model import Model
@@ -18,10 +20,20 @@ _MEMORY = 1 << 19
 
 
 class Machine:
-    """The gateware of an array, and the golden model that goes with it; state stays from run to run."""
+    """The gateware of an array, and the golden model that goes with it; state stays from run to
+    run."""
+
     def __init__(self, array):
         from ....boards.virtual.bench import CoreBench
-        self.bench = CoreBench("imagine", preset="sim", overrides=params_of(array), beat_bytes=8, memory_size=_MEMORY, ports="shell")
+
+        self.bench = CoreBench(
+            "imagine",
+            preset="sim",
+            overrides=params_of(array),
+            beat_bytes=8,
+            memory_size=_MEMORY,
+            ports="shell",
+        )
         self.reset()
 
     def reset(self):
@@ -38,7 +50,7 @@ class Machine:
         outcome = self.bench.run(registers, 10_000_000)
         if outcome.status != "done" or wanted.status != "done":
             raise Differs(f"the run ended as {outcome.status}, {outcome.fault}")
-        if not np.array_equal(self.bench.memory[:case.memory.size], self.model.memory):
+        if not np.array_equal(self.bench.memory[: case.memory.size], self.model.memory):
             raise Differs("the results are not the golden model's")
         for name, value in wanted.counters.items():
             if outcome.counters[name] != value:
@@ -57,7 +69,11 @@ def measure(row, machine):
     if row.loader is not None:
         machine.run(row.loader())
     counters = machine.run(row.kernel())
-    count = counters["cycles"] - counters["stall_write"] if row.words_a_cycle else array_cycles(counters)
+    count = (
+        counters["cycles"] - counters["stall_write"]
+        if row.words_a_cycle
+        else array_cycles(counters)
+    )
     if row.without is not None:
         count -= array_cycles(machine.run(row.without()))
     return count / row.per, counters
@@ -70,8 +86,18 @@ def _rows(rows):
         if built != row.array:
             machine, built = Machine(row.array), row.array
         value, counters = measure(row, machine)
-        yield Row(row.title, value, "cycles", row.bound, more={"array": row.array, "formula": row.formula, "fetch": counters["stall_fetch"],
-                                                               "drain": counters["stall_write"]})
+        yield Row(
+            row.title,
+            value,
+            "cycles",
+            row.bound,
+            more={
+                "array": row.array,
+                "formula": row.formula,
+                "fetch": counters["stall_fetch"],
+                "drain": counters["stall_write"],
+            },
+        )
 
 
 def workloads(choice):
@@ -81,4 +107,9 @@ def workloads(choice):
 
 def instructions(choice):
     """Rows of every instruction on the arrays chosen."""
-    return _rows(row for array in choice.presets for row in instruction_rows(array) if choice.takes(row.title))
+    return _rows(
+        row
+        for array in choice.presets
+        for row in instruction_rows(array)
+        if choice.takes(row.title)
+    )

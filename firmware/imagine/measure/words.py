@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction words of IMAGine by shifts, and a kernel of them; it shares nothing with the table."""
+"""Instruction words of IMAGine by shifts, and a kernel of them; it shares nothing with the
+table."""
 
 __all__ = ["accumulate", "add", "fold", "kernel", "move", "step"]
 
@@ -26,5 +27,16 @@ def move(offset, rd, rs):
 
 def kernel(width, levels):
     """GEMV and bias: vv_serialEn to vv_parallelEn."""
-    return [0x44000000, 0x20000000, *(step(4, 1, 2, bit) for bit in range(width)), move(width // 4, 3, 4), fold(1, 6, 3),
-            *(fold(k, 6, 6) for k in (2, 3, 4)), *(accumulate(k, 6) for k in range(levels)), add(7, 6, 0), 0, 0, 0x48000000]
+    return [
+        0x44000000,
+        0x20000000,
+        *(step(4, 1, 2, bit) for bit in range(width)),
+        move(width // 4, 3, 4),
+        fold(1, 6, 3),
+        *(fold(k, 6, 6) for k in (2, 3, 4)),
+        *(accumulate(k, 6) for k in range(levels)),
+        add(7, 6, 0),
+        0,
+        0,
+        0x48000000,
+    ]

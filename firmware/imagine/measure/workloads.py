@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workloads of section 10: what is run, on which array, and the cycles that the formulas give."""
+"""The workloads of section 10: what is run, on which array, and the cycles that the formulas
+give."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,23 +14,46 @@ from ....tools.kernels.imagine import Layer, ProgramCalls, Resident
 __all__ = ["ARRAYS", "ROWS", "Row", "instruction_rows", "params_of"]
 
 #: name -> rows, cols, reg_width.
-ARRAYS = {"4x2": (4, 2, 16), "8x2": (8, 2, 16), "16x3": (16, 3, 16), "16x4": (16, 4, 16), "48x4": (48, 4, 16), "16x16": (16, 16, 16),
-          "16x4n8": (16, 4, 8), "16x4n4": (16, 4, 4), "4x6": (4, 6, 16)}
+ARRAYS = {
+    "4x2": (4, 2, 16),
+    "8x2": (8, 2, 16),
+    "16x3": (16, 3, 16),
+    "16x4": (16, 4, 16),
+    "48x4": (48, 4, 16),
+    "16x16": (16, 16, 16),
+    "16x4n8": (16, 4, 8),
+    "16x4n4": (16, 4, 4),
+    "4x6": (4, 6, 16),
+}
 
 
 def params_of(array, **overrides):
     """Build parameters of an array: one clock, so that a cycle is the array's."""
     rows, cols, width = ARRAYS[array]
-    return SPACE.resolve("sim", {"rows": rows, "cols": cols, "reg_width": width, "fifo_in": 1024, "fifo_out": 256, **overrides})
+    return SPACE.resolve(
+        "sim",
+        {
+            "rows": rows,
+            "cols": cols,
+            "reg_width": width,
+            "fifo_in": 1024,
+            "fifo_out": 256,
+            **overrides,
+        },
+    )
 
 
 @dataclass(frozen=True)
 class Row:
-    """``loader`` and ``kernel`` give programs (``kernel`` what is measured, after the loader, without a reset between).
+    """``loader`` and ``kernel`` give programs (``kernel`` what is measured, after the loader,
+    without a reset between).
 
-    ``formula`` : array cycles to the last word, or of one instruction; ``bound`` : most cycles that are accepted;
-    ``per`` : instructions that the cycles are divided by, after those of the program ``without`` them are taken off.
+    ``formula`` : array cycles to the last word, or of one instruction; ``bound`` :
+        most cycles that are accepted;
+    ``per`` : instructions that the cycles are divided by,
+        after those of the program ``without`` them are taken off.
     """
+
     title: str
     array: str
     kernel: object
@@ -43,8 +68,12 @@ class Row:
 def _layer(array, height, *lengths, fraction=None):
     width = ARRAYS[array][2]
     rng, half = np.random.default_rng(height), 1 << width - 1
-    return Layer([rng.integers(-half, half, (height, n)) for n in lengths], rng.integers(-half, half, height),
-                 fraction=width // 2 if fraction is None else fraction, width=width)
+    return Layer(
+        [rng.integers(-half, half, (height, n)) for n in lengths],
+        rng.integers(-half, half, height),
+        fraction=width // 2 if fraction is None else fraction,
+        width=width,
+    )
 
 
 def _gemv(array, height, *lengths, formula, title, fraction=None):
@@ -60,6 +89,7 @@ def _gemv(array, height, *lengths, formula, title, fraction=None):
             if method == "mv_LOADVEC_ROW":
                 program.load(method, arguments[0], load.arrays[arguments[1]], arguments[1])
         return program
+
     return Row(title, array, lambda: kept.kernel(0), formula, 1.07 * formula, loader=loader)
 
 
@@ -79,7 +109,9 @@ def _alone(title, array, calls, formula):
                 for method, *arguments in calls:
                     program.call(method, *arguments)
             return program
+
         return make
+
     return Row(title, array, kernel(6), formula, 1.07 * formula, without=kernel(2), per=4)
 
 
@@ -87,20 +119,41 @@ def instruction_rows(array):
     """A row for every instruction of more than a cycle, and for one of a cycle."""
     params = params_of(array)
     width = params["reg_width"]
-    fields = {"mv_updatepp": {"ppreg": 0, "multiplicand": 2, "multiplier": 3, "bitNo": width // 2},
-              "mv_blockFold": {"fold": 2, "rd": 0, "rs": 1}, "mv_add": {"rd": 0, "rs1": 1, "rs2": 2},
-              "mv_sub": {"rd": 0, "rs1": 1, "rs2": 2}, "mv_mov": {"rd": 0, "rs": 1},
-              "mv_movOffset": {"offset": 3 % width, "rd": 0, "rs": 2}, "mv_clrmbit": {}, "mv_write": {"addr": 3, "data": 5}}
-    entries = [(name, fields[name], 0) for name in (*MULTI_CYCLE, "mv_write", "mv_clrmbit") if name != "mv_accumRow"]
-    entries += [("mv_accumRow", {"level": level, "reg": 0}, level) for level in range(max(1, levels(params["cols"])))]
+    fields = {
+        "mv_updatepp": {"ppreg": 0, "multiplicand": 2, "multiplier": 3, "bitNo": width // 2},
+        "mv_blockFold": {"fold": 2, "rd": 0, "rs": 1},
+        "mv_add": {"rd": 0, "rs1": 1, "rs2": 2},
+        "mv_sub": {"rd": 0, "rs1": 1, "rs2": 2},
+        "mv_mov": {"rd": 0, "rs": 1},
+        "mv_movOffset": {"offset": 3 % width, "rd": 0, "rs": 2},
+        "mv_clrmbit": {},
+        "mv_write": {"addr": 3, "data": 5},
+    }
+    entries = [
+        (name, fields[name], 0)
+        for name in (*MULTI_CYCLE, "mv_write", "mv_clrmbit")
+        if name != "mv_accumRow"
+    ]
+    entries += [
+        ("mv_accumRow", {"level": level, "reg": 0}, level)
+        for level in range(max(1, levels(params["cols"])))
+    ]
     for name, values, level in entries:
         word, formula = ISA.encode(name, **values), cycles.instruction(name, width, level)
         times = 8 if formula > 1 else 200
 
         def repeated(count, word=word):
             return lambda: _words_program(params, [word] * count)
-        yield Row(f"{name}{f', level {level}' if name == 'mv_accumRow' else ''}", array, repeated(3 * times), formula,
-                  formula + 2 if formula > 1 else 1.1, without=repeated(times), per=2 * times)
+
+        yield Row(
+            f"{name}{f', level {level}' if name == 'mv_accumRow' else ''}",
+            array,
+            repeated(3 * times),
+            formula,
+            formula + 2 if formula > 1 else 1.1,
+            without=repeated(times),
+            per=2 * times,
+        )
 
 
 def _loader(array):
@@ -109,10 +162,20 @@ def _loader(array):
 
     def kernel():
         program = ProgramCalls(params, 0)
-        program.load("mv_LOADMAT", 0, np.where(np.arange(rows * cols * 16) % 2, -1, 1).reshape(rows, -1), "m")
+        program.load(
+            "mv_LOADMAT", 0, np.where(np.arange(rows * cols * 16) % 2, -1, 1).reshape(rows, -1), "m"
+        )
         return program
+
     words = len(kernel().words())
-    return Row(f"loader, dense {rows} x {16 * cols} matrix, {words} words", array, kernel, words, words / 0.9, words_a_cycle=True)
+    return Row(
+        f"loader, dense {rows} x {16 * cols} matrix, {words} words",
+        array,
+        kernel,
+        words,
+        words / 0.9,
+        words_a_cycle=True,
+    )
 
 
 ROWS = (
@@ -125,7 +188,8 @@ ROWS = (
     _gemv("16x4n8", 16, 64, formula=288, title="GEMV + bias 16 x 64, N = 8, Q4.4"),
     _gemv("16x4n4", 16, 64, formula=144, title="GEMV + bias 16 x 64, N = 4, Q4.0", fraction=0),
     _alone("ALLACCUM alone, C = 6", "4x6", (("mv_ALLACCUM", 1, 0),), 157),
-    _alone("MULT", "16x4", (("mv_MULT", 0, 2, 3),), 561), _alone("MULT, N = 8", "16x4n8", (("mv_MULT", 0, 2, 3),), 153),
+    _alone("MULT", "16x4", (("mv_MULT", 0, 2, 3),), 561),
+    _alone("MULT, N = 8", "16x4n8", (("mv_MULT", 0, 2, 3),), 153),
     _alone("MULT, N = 4", "16x4n4", (("mv_MULT", 0, 2, 3),), 45),
     _gemv("16x3", 16, 48, 48, formula=1383, title="recurrent step W x + U h + b, 16 x 48 each"),
     _gemv("16x4", 128, 256, formula=20_912, title="tiled GEMV + bias 128 x 256"),

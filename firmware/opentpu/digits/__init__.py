@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Handwritten digits on OpenTPU: 540 held-out images of the UCI set, two quantised networks 64-32-10.
+"""Handwritten digits on OpenTPU: 540 held-out images of the UCI set, two quantised networks
+64-32-10.
 
 What a demo or a test calls:
 
-* ``job(n=8, norm=False)`` -> Path of the job's TOML that ships for arrays of side ``n`` (4 and 8, with and without norm).
-* ``make_job(folder, params, norm=False)`` -> the same, written for any sizes (``SPACE.resolve(...)``) into ``folder``.
-* ``evaluate(job, saved)``: predictions and accuracy; with images and labels of :mod:`quintet.firmware.digits`.
+* ``job(n=8, norm=False)`` -> Path of the job's TOML that ships for arrays of side ``n`` (4 and 8,
+  with and without norm).
+* ``make_job(folder, params, norm=False)`` -> the same, written for any sizes
+  (``SPACE.resolve(...)``) into ``folder``.
+* ``evaluate(job, saved)``: predictions and accuracy; with images and labels of
+  :mod:`quintet.firmware.digits`.
 * ``logits(norm=False)`` -> int8 [540, 10], the networks in plain numpy, without model and core.
 
 Jobs that ship, and the smallest sizes they run on:
@@ -16,6 +20,7 @@ Jobs that ship, and the smallest sizes they run on:
 | ``digits_plain_n8`` | 4096, 1024 | unmodified instruction set |
 | ``digits_norm_n4``, ``digits_norm_n8`` | 4096, 1024 | with ext_norm |
 """
+
 from functools import cache
 from pathlib import Path
 
@@ -29,13 +34,27 @@ from quintet.tools.kernels.opentpu.network import Layer
 from ..jobs import network_job
 from ..train_digits import prepare
 
-__all__ = ["evaluate", "float_accuracy", "images", "inputs", "job", "labels", "layers", "logits", "make_job"]
+__all__ = [
+    "evaluate",
+    "float_accuracy",
+    "images",
+    "inputs",
+    "job",
+    "labels",
+    "layers",
+    "logits",
+    "make_job",
+]
 
 FOLDER = Path(__file__).resolve().parent
 
 #: (n, norm) -> preset whose sizes the shipped job is made for, and the memory it must fit.
-SHIPPED = {(4, False): ("up5k-4x4", 128 << 10), (8, False): ("45f-8x8", None),
-           (4, True): ("25f-4x4", None), (8, True): ("45f-8x8", None)}
+SHIPPED = {
+    (4, False): ("up5k-4x4", 128 << 10),
+    (8, False): ("45f-8x8", None),
+    (4, True): ("25f-4x4", None),
+    (8, True): ("45f-8x8", None),
+}
 
 
 @cache
@@ -53,7 +72,10 @@ def layers(norm=False):
     data = _data()
     kind = "norm" if norm else "plain"
     norms = [int(v) for v in data["norm_cfg"]] if norm else (None, None)
-    return [Layer(data[f"{kind}_w1"], "relu", norms[0]), Layer(data[f"{kind}_w2"], "none", norms[1])]
+    return [
+        Layer(data[f"{kind}_w1"], "relu", norms[0]),
+        Layer(data[f"{kind}_w2"], "none", norms[1]),
+    ]
 
 
 def logits(norm=False):
@@ -81,22 +103,42 @@ def job(n=8, norm=False):
         None ships for this ``n``: :func:`make_job` writes one.
     """
     if (n, bool(norm)) not in SHIPPED:
-        raise ValueError(f"no digits job ships for n = {n}, only for n = 4 and 8; make_job() writes one for any sizes")
+        raise ValueError(
+            f"no digits job ships for n = {n}, only for n = 4 and 8; make_job() writes one for "
+            f"any sizes"
+        )
     return FOLDER / f"digits_{'norm' if norm else 'plain'}_n{n}.toml"
 
 
 def make_job(folder, params, *, norm=False, name=None, memory=None):
-    """Write the job for a core of ``params`` into ``folder`` and return its path; ``memory``: bytes it must fit."""
+    """Write the job for a core of ``params`` into ``folder`` and return its path; ``memory``: bytes
+    it must fit."""
     if norm and not params["ext_norm"]:
-        raise ValueError("this build has no ext_norm; use the network for the unmodified instruction set")
+        raise ValueError(
+            "this build has no ext_norm; use the network for the unmodified instruction set"
+        )
     name = name or f"digits_{'norm' if norm else 'plain'}_n{params['n']}"
     kind = "with normalisation" if norm else "for the unmodified instruction set"
-    comment = (f"Handwritten digits, network 64-32-10 {kind}: all 540 held-out images, N = {params['n']}.\n"
-               "Written by python -m quintet.firmware.opentpu.digits")
-    return network_job(folder, name, layers(norm), inputs(norm), params, comment=comment, memory=memory, labels=labels())
+    comment = (
+        f"Handwritten digits, network 64-32-10 {kind}: all 540 held-out images, N = "
+        f"{params['n']}.\n"
+        "Written by python -m quintet.firmware.opentpu.digits"
+    )
+    return network_job(
+        folder,
+        name,
+        layers(norm),
+        inputs(norm),
+        params,
+        comment=comment,
+        memory=memory,
+        labels=labels(),
+    )
 
 
 def write_shipped(folder=FOLDER):
     """Write all shipped jobs into ``folder``."""
-    return [make_job(folder, SPACE.resolve(preset), norm=norm, memory=memory)
-            for (_, norm), (preset, memory) in SHIPPED.items()]
+    return [
+        make_job(folder, SPACE.resolve(preset), norm=norm, memory=memory)
+        for (_, norm), (preset, memory) in SHIPPED.items()
+    ]

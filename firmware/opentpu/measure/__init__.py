@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU: the acceptance workloads (specification, section 10.3), and what a NOP costs."""
+
 from ....tools.measure import Measure
 from .nops import BOARDS, nop_rows
 from .run import workload_rows
@@ -7,5 +8,10 @@ from .workloads import WORKLOADS
 
 MEASURES = {
     "workloads": Measure("the acceptance workloads", workload_rows, names=WORKLOADS),
-    "nops": Measure("cycles of a NOP on the virtual boards", nop_rows, names=tuple(BOARDS), settings={"count": 1000}),
+    "nops": Measure(
+        "cycles of a NOP on the virtual boards",
+        nop_rows,
+        names=tuple(BOARDS),
+        settings={"count": 1000},
+    ),
 }

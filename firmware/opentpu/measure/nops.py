@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a NOP on the virtual boards: the difference between programs with many NOPs and with few."""
+"""Cycles of a NOP on the virtual boards: the difference between programs with many NOPs and with
+few."""
+
 from ....gateware.cores.opentpu.isa import ISA
 from ....tools.measure import Differs, Row
 
@@ -22,8 +24,10 @@ def cycles_of_nops(target, count):
 
 
 def nop_rows(choice):
-    """Rows of the boards; the bounds are the memories' own, which nothing else shares, so nothing is required."""
+    """Rows of the boards; the bounds are the memories' own, which nothing else shares, so nothing
+    is required."""
     from ....tools.targets import open_target
+
     for board, limit in BOARDS.items():
         if not choice.takes(board):
             continue

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU's acceptance workloads (specification, section 10.3) on compiled gateware; results are compared with numpy's."""
+"""OpenTPU's acceptance workloads (specification, section 10.3) on compiled gateware; results are
+compared with numpy's."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,13 +14,18 @@ from .workloads import WORKLOADS, workload
 __all__ = ["Measured", "measure", "open_board", "open_ideal", "workload_rows"]
 
 #: One build carries all workloads of a size: sizes are a minimum.
-_IDEAL = {4: ("25f-4x4", {}), 8: ("85f-8x8", {"ext_conv": True, "ext_pool": True}), 12: ("85f-12x12", {}),
-          16: ("85f-16x16", {})}
+_IDEAL = {
+    4: ("25f-4x4", {}),
+    8: ("85f-8x8", {"ext_conv": True, "ext_pool": True}),
+    12: ("85f-12x12", {}),
+    16: ("85f-16x16", {}),
+}
 
 
 @dataclass
 class Measured:
     """A workload's run: ``exact`` results, ``cycles`` against ``bound`` (required) and ``aim``."""
+
     name: str
     exact: bool
     cycles: int
@@ -31,17 +38,23 @@ class Measured:
 def open_ideal(n):
     """A bench for the workloads with arrays of side ``n`` on an ideal memory."""
     preset, overrides = _IDEAL[n]
-    return CoreBench("opentpu", preset=preset, overrides=overrides, beat_bytes=n, memory_size=1 << 17)
+    return CoreBench(
+        "opentpu", preset=preset, overrides=overrides, beat_bytes=n, memory_size=1 << 17
+    )
 
 
 def open_board():
     """The default SoC of the ULX3S-85F with its SDRAM."""
     from ....tools.targets import open_target
+
     return open_target("sim:ulx3s-85f/opentpu")
 
 
 def _exact(case, memory):
-    return all((memory[at:at + e.size].view(np.int8).reshape(e.shape) == e).all() for at, e in case.expected.items())
+    return all(
+        (memory[at : at + e.size].view(np.int8).reshape(e.shape) == e).all()
+        for at, e in case.expected.items()
+    )
 
 
 def measure(case, machine):
@@ -54,11 +67,18 @@ def measure(case, machine):
     else:
         machine.reset_core()
         chip = machine.board.chip
-        chip[:case.memory.size] = case.memory
+        chip[: case.memory.size] = case.memory
         outcome = machine.run(case.registers)
-        memory = chip[:case.memory.size].copy()
-    return Measured(case.name, outcome.status == "done" and _exact(case, memory), outcome.counters["cycles"], case.bound,
-                    case.aim, case.t_a, outcome)
+        memory = chip[: case.memory.size].copy()
+    return Measured(
+        case.name,
+        outcome.status == "done" and _exact(case, memory),
+        outcome.counters["cycles"],
+        case.bound,
+        case.aim,
+        case.t_a,
+        outcome,
+    )
 
 
 def workload_rows(choice):
@@ -74,5 +94,15 @@ def workload_rows(choice):
         found = measure(case, machines[key])
         if not found.exact:
             raise Differs(f"{name}: the results are not those of numpy")
-        yield Row(name, found.cycles, "cycles", found.bound, more={
-            "memory": case.kind, "aim": found.aim, "T_a": found.t_a, "array busy": f"{100 * found.outcome.counters['work'] / found.cycles:.1f} %"})
+        yield Row(
+            name,
+            found.cycles,
+            "cycles",
+            found.bound,
+            more={
+                "memory": case.kind,
+                "aim": found.aim,
+                "T_a": found.t_a,
+                "array busy": f"{100 * found.outcome.counters['work'] / found.cycles:.1f} %",
+            },
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The acceptance workloads of section 10.3 as :class:`~.case.Case`; :func:`workload` makes them by name."""
+"""The acceptance workloads of section 10.3 as :class:`~.case.Case`; :func:`workload` makes them by
+name."""
+
 import numpy as np
 
 from ....gateware.cores.opentpu.params import SPACE
@@ -47,14 +49,32 @@ def _place(name, params, program, vectors, tiles, results, **more):
     limit = host + (len(vectors) + results) * n
     weights = align(limit, step)
     memory = np.zeros(align(weights + tiles.size, 64), np.uint8)
-    memory[:len(data)] = np.frombuffer(data, np.uint8)
-    memory[host:host + vectors.size] = vectors.view(np.uint8).ravel()
-    memory[weights:weights + tiles.size] = tiles.view(np.uint8).ravel()
-    registers = {"program_address": 0, "program_length": len(data), "hostmem_base": host, "hostmem_limit": limit,
-                 "weights_base": weights, "weights_limit": weights + tiles.size}
-    traffic = sum({1: n * w.count, 6: n * w.count, 2: n * n}.get(w.opcode, 0) + 14 for w in program.words)
-    return Case(name, params, program.words, registers, memory, program=data, ranges=[(host, limit - host)], traffic=traffic,
-                t_a=array_time(program.words, n), **more)
+    memory[: len(data)] = np.frombuffer(data, np.uint8)
+    memory[host : host + vectors.size] = vectors.view(np.uint8).ravel()
+    memory[weights : weights + tiles.size] = tiles.view(np.uint8).ravel()
+    registers = {
+        "program_address": 0,
+        "program_length": len(data),
+        "hostmem_base": host,
+        "hostmem_limit": limit,
+        "weights_base": weights,
+        "weights_limit": weights + tiles.size,
+    }
+    traffic = sum(
+        {1: n * w.count, 6: n * w.count, 2: n * n}.get(w.opcode, 0) + 14 for w in program.words
+    )
+    return Case(
+        name,
+        params,
+        program.words,
+        registers,
+        memory,
+        program=data,
+        ranges=[(host, limit - host)],
+        traffic=traffic,
+        t_a=array_time(program.words, n),
+        **more,
+    )
 
 
 def _product(name):
@@ -62,13 +82,29 @@ def _product(name):
     params = SPACE.resolve(preset, overrides)
     rng = np.random.default_rng(int(name[1:]))
     # ReLU between the layers, the plain low byte at the end: every bit pattern occurs.
-    layers = [Layer(rng.integers(-128, 128, shape).astype(np.int8), "relu" if k < len(sizes) - 2 else "none")
-              for k, shape in enumerate(zip(sizes, sizes[1:], strict=False))]
+    layers = [
+        Layer(
+            rng.integers(-128, 128, shape).astype(np.int8), "relu" if k < len(sizes) - 2 else "none"
+        )
+        for k, shape in enumerate(zip(sizes, sizes[1:], strict=False))
+    ]
     matrix = rng.integers(-128, 128, (rows, sizes[0])).astype(np.int8)
-    network = Network(layers, params, batch=batch, bandwidth=params["n"] if kind == "ideal" else 1.8)
+    network = Network(
+        layers, params, batch=batch, bandwidth=params["n"] if kind == "ideal" else 1.8
+    )
     vectors = network.pack_inputs(matrix)
     results = network.output_vectors(rows)
-    case = _place(name, params, network.program(rows), vectors, network.tiles, results, kind=kind, bound=bound, aim=aim)
+    case = _place(
+        name,
+        params,
+        network.program(rows),
+        vectors,
+        network.tiles,
+        results,
+        kind=kind,
+        bound=bound,
+        aim=aim,
+    )
     at = case.registers["hostmem_base"] + vectors.size
     expected = apply_network(layers, matrix)
     case.expected[at] = network_layout(expected, network)
@@ -76,12 +112,19 @@ def _product(name):
 
 
 def network_layout(matrix, network):
-    """Results [rows, outputs] as the program leaves them, zero where a block is wider than the outputs."""
-    return np.concatenate([pack_matrix(matrix[at:at + network.batch], network.n)
-                           for at in range(0, len(matrix), network.batch)])
+    """Results [rows, outputs] as the program leaves them, zero where a block is wider than the
+    outputs."""
+    return np.concatenate(
+        [
+            pack_matrix(matrix[at : at + network.batch], network.n)
+            for at in range(0, len(matrix), network.batch)
+        ]
+    )
 
 
-# W11, W12: the digits (with norm, the larger one) and the two-layer network, by the rule of section 10.1
+# W11, W12: the digits (with norm, the larger one) and the two-layer network, by the rule of section
+# 10.1
+
 
 def _rule(case):
     case.bound = int(1.1 * max(case.t_a, case.traffic / 1.6) + 200)
@@ -92,36 +135,63 @@ def _digits(name, norm=False):
     params = SPACE.resolve("85f-8x8")
     network = Network(digits.layers(norm), params, batch=180)
     vectors = network.pack_inputs(digits.inputs(norm))
-    case = _place(name, params, network.program(540), vectors, network.tiles, network.output_vectors(540), kind="sdram16")
-    case.expected[case.registers["hostmem_base"] + vectors.size] = network_layout(digits.logits(norm), network)
+    case = _place(
+        name,
+        params,
+        network.program(540),
+        vectors,
+        network.tiles,
+        network.output_vectors(540),
+        kind="sdram16",
+    )
+    case.expected[case.registers["hostmem_base"] + vectors.size] = network_layout(
+        digits.logits(norm), network
+    )
     return _rule(case)
 
 
 def _two_layers(name):
     params = SPACE.resolve("85f-8x8")
     rng = np.random.default_rng(12)
-    layers = [Layer(rng.integers(-9, 10, (8, 8)).astype(np.int8), "relu"), Layer(rng.integers(-9, 10, (8, 1)).astype(np.int8))]
+    layers = [
+        Layer(rng.integers(-9, 10, (8, 8)).astype(np.int8), "relu"),
+        Layer(rng.integers(-9, 10, (8, 1)).astype(np.int8)),
+    ]
     matrix = rng.integers(1, 9, (100, 8)).astype(np.int8)
     network = Network(layers, params, batch=100)
-    case = _place(name, params, network.program(100), network.pack_inputs(matrix), network.tiles, 100, kind="sdram16")
-    case.expected[case.registers["hostmem_base"] + 800] = network_layout(apply_network(layers, matrix), network)
+    case = _place(
+        name,
+        params,
+        network.program(100),
+        network.pack_inputs(matrix),
+        network.tiles,
+        100,
+        kind="sdram16",
+    )
+    case.expected[case.registers["hostmem_base"] + 800] = network_layout(
+        apply_network(layers, matrix), network
+    )
     return _rule(case)
 
 
 # W15, W16: convolution 3x3, 8 -> 8 channels, 16x16 image, and a 2x2 max-pool of its 14x14 result
 
 _SIDE, _OUT = 16, 14
-_TAIL = 40              # cycles from the last row's activation until its write is acknowledged, for reading back
+_TAIL = (
+    40  # cycles from the last row's activation until its write is acknowledged, for reading back
+)
 
 
 def _image():
     rng = np.random.default_rng(15)
     image = rng.integers(-128, 128, (_SIDE, _SIDE, 8)).astype(np.int8)
-    kernel = rng.integers(-128, 128, (3, 3, 8, 8)).astype(np.int8)       # row, column, input, output
+    kernel = rng.integers(-128, 128, (3, 3, 8, 8)).astype(np.int8)  # row, column, input, output
     sums = np.zeros((_OUT, _OUT, 8), np.int64)
     for r in range(3):
         for c in range(3):
-            sums += image[r:r + _OUT, c:c + _OUT].astype(np.int64) @ kernel[r, c].astype(np.int64)
+            sums += image[r : r + _OUT, c : c + _OUT].astype(np.int64) @ kernel[r, c].astype(
+                np.int64
+            )
     return image, kernel, sums
 
 
@@ -132,10 +202,12 @@ def _convolution(name, pooled):
     program.rhm(0, 0, _SIDE * _SIDE)
     program.cfg("conv", _OUT | 1 << 8 | _SIDE << 16)
     for tap in range(9):
-        program.mmc(tap // 3 * _SIDE + tap % 3, 0, _OUT * _OUT, tile=tap, overwrite=tap == 0, convolve=True)
+        program.mmc(
+            tap // 3 * _SIDE + tap % 3, 0, _OUT * _OUT, tile=tap, overwrite=tap == 0, convolve=True
+        )
     host, ub = _SIDE * _SIDE, 512
     if pooled:
-        program.cfg("norm", 0x1_0109)       # shift 9 with rounding, to int8
+        program.cfg("norm", 0x1_0109)  # shift 9 with rounding, to int8
         program.cfg("pool", 2 | 2 << 4 | 7 << 8 | 2 << 16)
         program.cfg("poolrow", _OUT | 2 * _OUT << 16)
         program.act(0, ub, 49, "none", pool=True)
@@ -146,7 +218,7 @@ def _convolution(name, pooled):
         bound = _SIDE * _SIDE + 9 * (_OUT * _OUT + 1) + 60 + 4 * 49 + 60 + 49 + _TAIL
     else:
         parts = []
-        for k in range(4):      # all 32 bits, a byte at a time
+        for k in range(4):  # all 32 bits, a byte at a time
             program.cfg("norm", 8 * k)
             program.act(0, ub + k * 256, _OUT * _OUT)
             program.whm(ub + k * 256, host + k * _OUT * _OUT, _OUT * _OUT)
@@ -154,8 +226,16 @@ def _convolution(name, pooled):
         expected = np.concatenate(parts)
         bound = _SIDE * _SIDE + 9 * (_OUT * _OUT + 1) + 60 + 4 * (_OUT * _OUT + _TAIL)
     program.hlt()
-    case = _place(name, params, program.scheduled(), image.reshape(-1, 8), kernel.reshape(9, 8, 8), len(expected),
-                  kind="ideal", bound=bound)
+    case = _place(
+        name,
+        params,
+        program.scheduled(),
+        image.reshape(-1, 8),
+        kernel.reshape(9, 8, 8),
+        len(expected),
+        kind="ideal",
+        bound=bound,
+    )
     case.expected[case.registers["hostmem_base"] + image.size] = expected
     return case
 
@@ -163,8 +243,13 @@ def _convolution(name, pooled):
 # W18: the small job of section 7.4
 
 SMALL_X = np.array([[1, 2, 3, 4], [-1, 0, 5, -2], [10, -20, 30, -40]], np.int8)
-SMALL_W = np.array([[[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
-                    [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]]], np.int8)
+SMALL_W = np.array(
+    [
+        [[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
+        [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]],
+    ],
+    np.int8,
+)
 SMALL_Y = "ffff1efb ff0000ff ff0000ff 0b0bfe04 0ff7fa08 96749c0a"
 
 
@@ -191,20 +276,38 @@ def _small(name):
     data = program.data()
     memory = np.zeros(0x4000, np.uint8)
     for at, part in ((0x1000, np.frombuffer(data, np.uint8)), (0x2000, SMALL_X), (0x3000, SMALL_W)):
-        memory[at:at + part.size] = part.view(np.uint8).ravel()
-    registers = {"program_address": 0x1000, "program_length": len(data), "hostmem_base": 0x2000,
-                 "hostmem_limit": 0x2040, "weights_base": 0x3000, "weights_limit": 0x3020}
+        memory[at : at + part.size] = part.view(np.uint8).ravel()
+    registers = {
+        "program_address": 0x1000,
+        "program_length": len(data),
+        "hostmem_base": 0x2000,
+        "hostmem_limit": 0x2040,
+        "weights_base": 0x3000,
+        "weights_limit": 0x3020,
+    }
     expected = np.frombuffer(bytes.fromhex(SMALL_Y), np.int8).reshape(6, 4)
-    return Case(name, params, program.words, registers, memory, program=data, ranges=[(0x2000, 0x40)],
-                expected={0x2010: expected}, t_a=array_time(program.words, 4), traffic=212 + 24, bound=200, kind="ideal")
+    return Case(
+        name,
+        params,
+        program.words,
+        registers,
+        memory,
+        program=data,
+        ranges=[(0x2000, 0x40)],
+        expected={0x2010: expected},
+        t_a=array_time(program.words, 4),
+        traffic=212 + 24,
+        bound=200,
+        kind="ideal",
+    )
 
 
 def workload(name):
     """The workload ``name`` of section 10.3, W1 to W12, W15, W16, W18.
 
-    W13 and W14 are campaigns over :func:`opentpu_programs.random_case` and :func:`opentpu_programs.pad`; W17 is about
-    bitstreams. W15 and W16 have the load of the image (256 vectors) and the reading back in their bound, since all of it is
-    one program.
+    W13 and W14 are campaigns over :func:`opentpu_programs.random_case` and
+    :func:`opentpu_programs.pad`; W17 is about bitstreams. W15 and W16 have the load of the image
+    (256 vectors) and the reading back in their bound, since all of it is one program.
     """
     if name in _PRODUCTS:
         return _product(name)

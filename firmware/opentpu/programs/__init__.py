@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs and jobs that ship beside the digits: the source's own, and the small job of the specification (7.4).
+"""Programs and jobs that ship beside the digits: the source's own, and the small job of the
+specification (7.4).
 
 | job | what |
 |---|---|
@@ -8,8 +9,10 @@
 | ``simple_nn_n4``, ``simple_nn_n8`` | the two-layer network, 100 test vectors |
 | ``regression_n4``, ``regression_n8`` | the regression on the diabetes data, 10 patients |
 
-``python -m quintet.firmware.opentpu.programs`` writes those that need no training again; ``--train`` all of them.
+``python -m quintet.firmware.opentpu.programs`` writes those that need no training again;
+``--train`` all of them.
 """
+
 from pathlib import Path
 
 import numpy as np
@@ -43,42 +46,68 @@ HLT
 """
 
 SMALL_X = np.array([[1, 2, 3, 4], [-1, 0, 5, -2], [10, -20, 30, -40]], np.int8)
-SMALL_W = np.array([[[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
-                    [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]]], np.int8)
+SMALL_W = np.array(
+    [
+        [[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
+        [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]],
+    ],
+    np.int8,
+)
 
 
 def job(name):
     """Path of the shipped job ``name``; raises ``ValueError`` with those there are."""
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
-        raise ValueError(f"no job {name!r}; there are {', '.join(sorted(p.stem for p in FOLDER.glob('*.toml')))}")
+        raise ValueError(
+            f"no job {name!r}; there are {', '.join(sorted(p.stem for p in FOLDER.glob('*.toml')))}"
+        )
     return path
 
 
 def small(folder=FOLDER):
     """Write the small job of section 7.4."""
-    job = Job(core="opentpu", program=Source("small.a", _SMALL), program_at=0x1000, params={"n": 4, "norm_reset": 0},
-              registers={"hostmem_base": 0x2000, "hostmem_limit": 0x2040, "weights_base": 0x3000, "weights_limit": 0x3020},
-              loads=[Load(0x2000, SMALL_X, "small_x.npy"), Load(0x3000, SMALL_W, "small_w.npy")],
-              saves=[Save(0x2010, "small_y.npy", dtype="int8", shape=(6, 4))], cycle_limit=10_000)
+    job = Job(
+        core="opentpu",
+        program=Source("small.a", _SMALL),
+        program_at=0x1000,
+        params={"n": 4, "norm_reset": 0},
+        registers={
+            "hostmem_base": 0x2000,
+            "hostmem_limit": 0x2040,
+            "weights_base": 0x3000,
+            "weights_limit": 0x3020,
+        },
+        loads=[Load(0x2000, SMALL_X, "small_x.npy"), Load(0x3000, SMALL_W, "small_w.npy")],
+        saves=[Save(0x2010, "small_y.npy", dtype="int8", shape=(6, 4))],
+        cycle_limit=10_000,
+    )
     return job.save(folder / "small.toml")
 
 
 def matmul(n, folder=FOLDER):
-    """Write the simple matrix multiplication: n vectors times one tile, small enough that no sum leaves a byte."""
+    """Write the simple matrix multiplication: n vectors times one tile, small enough that no sum
+    leaves a byte."""
     rng = np.random.default_rng(n)
     inputs = rng.integers(-4, 5, (n, n)).astype(np.int8)
     weights = rng.integers(-3, 4, (n, n)).astype(np.int8)
-    return network_job(folder, f"matmul_n{n}", [Layer(weights)], inputs, SPACE.resolve("sim", {"n": n}), cycles=10_000,
-                       comment=f"A simple matrix multiplication, {n}x{n} by {n}x{n}.\n"
-                               "Written by python -m quintet.firmware.opentpu.programs")
+    return network_job(
+        folder,
+        f"matmul_n{n}",
+        [Layer(weights)],
+        inputs,
+        SPACE.resolve("sim", {"n": n}),
+        cycles=10_000,
+        comment=f"A simple matrix multiplication, {n}x{n} by {n}x{n}.\n"
+        "Written by python -m quintet.firmware.opentpu.programs",
+    )
 
 
 def two_layers(n, folder=FOLDER):
     """Generate data, train the two-layer network on them, and write its job (workload W12).
 
-    Beside the job: ``<name>_float.npz`` with ``hostmem`` and ``tiles`` in float32, and the float network's ``results`` as
-    vectors [100, n]: what ``functional`` and ``check`` compare.
+    Beside the job: ``<name>_float.npz`` with ``hostmem`` and ``tiles`` in float32, and the float
+    network's ``results`` as vectors [100, n]: what ``functional`` and ``check`` compare.
     """
     training = gen_one_hot.generate((n, n), -5, 5, diagonal=20, seed=n)
     labels = gen_one_hot.generate((n, 1), 0, 2, seed=n + 1)
@@ -87,8 +116,19 @@ def two_layers(n, folder=FOLDER):
     whole, _ = simple_nn.quantise(weights, np.concatenate([training, test]))
     name = f"simple_nn_n{n}"
     results = simple_nn.apply(weights, test)
-    np.savez_compressed(folder / f"{name}_float.npz", hostmem=test.astype(np.float32),
-                        tiles=np.concatenate([pack_weights(w, n) for w in weights]), results=pack_matrix(results, n))
-    return network_job(folder, name, [Layer(whole[0], "relu"), Layer(whole[1])], test, SPACE.resolve("sim", {"n": n}),
-                       cycles=100_000, comment=f"The source's simple two-layer network, 100 test vectors, N = {n}.\n"
-                                               "Written by python -m quintet.firmware.opentpu.programs --train")
+    np.savez_compressed(
+        folder / f"{name}_float.npz",
+        hostmem=test.astype(np.float32),
+        tiles=np.concatenate([pack_weights(w, n) for w in weights]),
+        results=pack_matrix(results, n),
+    )
+    return network_job(
+        folder,
+        name,
+        [Layer(whole[0], "relu"), Layer(whole[1])],
+        test,
+        SPACE.resolve("sim", {"n": n}),
+        cycles=100_000,
+        comment=f"The source's simple two-layer network, 100 test vectors, N = {n}.\n"
+        "Written by python -m quintet.firmware.opentpu.programs --train",
+    )

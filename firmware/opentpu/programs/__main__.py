@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the programs and jobs that ship: ``python -m quintet.firmware.opentpu.programs [--train] [--out DIR]``."""
+"""Writes the programs and jobs that ship: ``python -m quintet.firmware.opentpu.programs [--train]
+[--out DIR]``."""
+
 import argparse
 import tempfile
 from pathlib import Path
@@ -10,7 +12,9 @@ from . import FOLDER, matmul, small, two_layers
 
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="programs", description="Write the jobs that ship.")
-    parser.add_argument("--train", action="store_true", help="train the networks again too (extra `train`)")
+    parser.add_argument(
+        "--train", action="store_true", help="train the networks again too (extra `train`)"
+    )
     parser.add_argument("--out", type=Path, default=FOLDER)
     options = parser.parse_args(argv)
     print(small(options.out))
@@ -19,7 +23,9 @@ def main(argv=None):
         if options.train:
             print(two_layers(n, options.out))
             with tempfile.TemporaryDirectory() as folder:
-                paths = [f"--save-{kind}-path={folder}/{kind}" for kind in ("input", "weight", "output")]
+                paths = [
+                    f"--save-{kind}-path={folder}/{kind}" for kind in ("input", "weight", "output")
+                ]
                 regression.main([*paths, f"--size={n}", f"--job={options.out}"])
 
 

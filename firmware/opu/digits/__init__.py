@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Handwritten digits on the OPU: a CNN in the manner of LeNet on the 540 held-out images of the UCI set.
+"""Handwritten digits on the OPU: a CNN in the manner of LeNet on the 540 held-out images of the UCI
+set.
 
-* ``job(name)`` -> Path of a job that ships: ``"digits"``, all 540 images, for every ECP5 build; ``"digits_up5k"``, the first
-  images in 64 KiB; ``"digits_hx8k"``, the same where kernels do not fit as a whole.
-* ``make_job(folder, params, name=..., images=..., group=..., memory=...)`` -> the same for any build.
-* ``evaluate(job, saved)``: predictions and accuracy; with images and labels of :mod:`quintet.firmware.digits`.
-* ``classify(target, batch=10)`` -> the same for all images on a target with little memory, in several runs.
-* ``network(images)`` -> the network for the kernel library; ``inputs(images)`` -> what it is given; ``logits(images)`` -> its
-  results by plain numpy; ``float_accuracy()``.
+* ``job(name)`` -> Path of a job that ships: ``"digits"``, all 540 images, for every ECP5 build;
+  ``"digits_up5k"``, the first images in 64 KiB; ``"digits_hx8k"``, the same where kernels do not
+  fit as a whole.
+* ``make_job(folder, params, name=..., images=..., group=..., memory=...)`` -> the same for any
+  build.
+* ``evaluate(job, saved)``: predictions and accuracy; with images and labels of
+  :mod:`quintet.firmware.digits`.
+* ``classify(target, batch=10)`` -> the same for all images on a target with little memory, in
+  several runs.
+* ``network(images)`` -> the network for the kernel library; ``inputs(images)`` -> what it is given;
+  ``logits(images)`` -> its results by plain numpy; ``float_accuracy()``.
 
-The first layer's 3x3 taps are folded into channels (``fold_input``): every pixel's slot holds its neighbourhood.
+The first layer's 3x3 taps are folded into channels (``fold_input``): every pixel's slot holds its
+neighbourhood.
 """
+
 from functools import cache
 from pathlib import Path
 
@@ -23,19 +30,42 @@ from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.isa.files import load_archive
 from quintet.tools.jobs.job import Job, Load, Save
 from quintet.tools.jobs.runner import run_job
-from quintet.tools.kernels.opu import Network, compile_network, fold_input, fold_weights, run_network, write_job
+from quintet.tools.kernels.opu import (
+    Network,
+    compile_network,
+    fold_input,
+    fold_weights,
+    run_network,
+    write_job,
+)
 
-__all__ = ["IMAGES", "SHIPPED", "classify", "evaluate", "float_accuracy", "inputs", "inputs_of", "job", "labels", "logits",
-           "make_job", "network", "network_of", "program", "write_shipped"]
+__all__ = [
+    "IMAGES",
+    "SHIPPED",
+    "classify",
+    "evaluate",
+    "float_accuracy",
+    "inputs",
+    "inputs_of",
+    "job",
+    "labels",
+    "logits",
+    "make_job",
+    "network",
+    "network_of",
+    "program",
+    "write_shipped",
+]
 
 FOLDER = Path(__file__).resolve().parent
 
-#: Name of a shipped job -> (preset, overrides, images, images at a time, memory that it must fit). The first is for the sizes that
-#: all ECP5 presets have, in the order that suits two banks.
+#: Name of a shipped job -> (preset, overrides, images, images at a time, memory that it must fit).
+#: The first is for the sizes that all ECP5 presets have, in the order that suits two banks.
 SHIPPED = {
     "digits": ("85f", {"ifm_lines": 1536, "ofm_lines": 2048}, IMAGES, 60, None),
     "digits_up5k": ("up5k", {}, 10, 2, 64 << 10),
-    # The same network and images: the kernels of conv2 and dense1 are larger than its ker, and are loaded in parts.
+    # The same network and images: the kernels of conv2 and dense1 are larger than its ker, and are
+    # loaded in parts.
     "digits_hx8k": ("hx8k", {}, 10, 2, 64 << 10),
 }
 
@@ -46,15 +76,23 @@ def _data():
 
 
 def network_of(data, images):
-    """The :class:`Network` of the arrays that ``train_digits.quantise`` makes, for a batch of ``images``."""
+    """The :class:`Network` of the arrays that ``train_digits.quantise`` makes, for a batch of
+    ``images``."""
     network = Network(batch=images)
 
     def options(name):
         weights, bias, result = (int(p) for p in data[f"{name}_p"])
-        return {"bias": data[f"{name}_b"], "weight_fraction": weights, "bias_fraction": bias, "fraction": result}
+        return {
+            "bias": data[f"{name}_b"],
+            "weight_fraction": weights,
+            "bias_fraction": bias,
+            "fraction": result,
+        }
 
     x = network.input("image", (8, 8, 9), fraction=4)
-    x = network.conv("conv1", x, fold_weights(data["conv1_w"]), act="relu", pool=2, **options("conv1"))
+    x = network.conv(
+        "conv1", x, fold_weights(data["conv1_w"]), act="relu", pool=2, **options("conv1")
+    )
     x = network.conv("conv2", x, data["conv2_w"], padding=1, act="relu", pool=2, **options("conv2"))
     x = network.dense("dense1", x, data["dense1_w"], act="relu", **options("dense1"))
     network.dense("dense2", x, data["dense2_w"], **options("dense2"))
@@ -67,7 +105,8 @@ def network(images=IMAGES):
 
 
 def inputs_of(images):
-    """uint8 [images, 64] of 0 to 16 -> int8 [images, 8, 8, 9]: pixels with 4 fraction bits, 3x3 neighbourhoods as channels."""
+    """uint8 [images, 64] of 0 to 16 -> int8 [images, 8, 8, 9]: pixels with 4 fraction bits, 3x3
+    neighbourhoods as channels."""
     pixels = np.asarray(images).astype(np.int8).reshape(-1, 8, 8, 1)
     return fold_input(pixels, (3, 3), padding=(1, 1, 1, 1))
 
@@ -105,17 +144,30 @@ def make_job(folder, params, *, name="digits", images=IMAGES, group=60, memory=N
     group : images that go through the network together
     memory : bytes of main memory that it must fit
     """
-    comment = (f"Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10: {images} held-out images.\n"
-               "Written by python -m quintet.firmware.opu.digits")
+    comment = (
+        f"Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10: {images} held-out images.\n"
+        "Written by python -m quintet.firmware.opu.digits"
+    )
     compiled = program(params, images=images, group=min(group, images), memory=memory)
-    return write_job(folder, name, compiled, {"image": inputs(images)}, comment=comment, cycles=200_000_000,
-                     labels=labels(images), classes=CLASSES)
+    return write_job(
+        folder,
+        name,
+        compiled,
+        {"image": inputs(images)},
+        comment=comment,
+        cycles=200_000_000,
+        labels=labels(images),
+        classes=CLASSES,
+    )
 
 
 def job(name="digits"):
     """Path of a shipped job."""
     if name not in SHIPPED:
-        raise ValueError(f"no digits job {name!r} ships, only {', '.join(SHIPPED)}; make_job() writes one for any build")
+        raise ValueError(
+            f"no digits job {name!r} ships, only {', '.join(SHIPPED)}; make_job() writes one "
+            f"for any build"
+        )
     return FOLDER / f"{name}.toml"
 
 
@@ -130,16 +182,33 @@ def classify(target, *, images=IMAGES, batch=10, group=2, memory=None):
     out = compiled.outputs["dense2"]
     given, parts = inputs(images), []
     for at in range(0, images, batch):
-        some = given[at:at + batch]
+        some = given[at : at + batch]
         values = np.concatenate([some, np.zeros((batch - len(some), *some.shape[1:]), some.dtype)])
-        job = Job(core="opu", program=compiled.data, program_at=compiled.program_at, registers=compiled.registers,
-                  loads=[Load(address, data, name) for address, data, name in compiled.loads({"image": values})],
-                  saves=[Save(out.address, "dense2", dtype="int8", shape=out.array_shape)])
-        parts.append(run_job(job, target).tensors["dense2"][:len(some)])
+        job = Job(
+            core="opu",
+            program=compiled.data,
+            program_at=compiled.program_at,
+            registers=compiled.registers,
+            loads=[
+                Load(address, data, name)
+                for address, data, name in compiled.loads({"image": values})
+            ],
+            saves=[Save(out.address, "dense2", dtype="int8", shape=out.array_shape)],
+        )
+        parts.append(run_job(job, target).tensors["dense2"][: len(some)])
     return result(np.concatenate(parts).reshape(images, -1)[:, :CLASSES])
 
 
 def write_shipped(folder=FOLDER):
     """Write all shipped jobs into ``folder``."""
-    return [make_job(folder, SPACE.resolve(preset, overrides), name=name, images=images, group=group, memory=memory)
-            for name, (preset, overrides, images, group, memory) in SHIPPED.items()]
+    return [
+        make_job(
+            folder,
+            SPACE.resolve(preset, overrides),
+            name=name,
+            images=images,
+            group=group,
+            memory=memory,
+        )
+        for name, (preset, overrides, images, group, memory) in SHIPPED.items()
+    ]

@@ -1,15 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the digits jobs that ship, or one for a preset: ``python -m quintet.firmware.opu.digits``."""
+"""Writes the digits jobs that ship, or one for a preset: ``python -m
+quintet.firmware.opu.digits``."""
+
 from quintet.firmware.commandline import image_count, write_jobs
 from quintet.firmware.opu import digits
 from quintet.gateware.cores.opu.params import SPACE
 
 
 def make(given, params):
-    return digits.make_job(given.out, params, name=f"digits_{given.preset}", images=given.images, memory=given.memory)
+    return digits.make_job(
+        given.out, params, name=f"digits_{given.preset}", images=given.images, memory=given.memory
+    )
 
 
 if __name__ == "__main__":
-    write_jobs(digits, SPACE, make, {
-        "--images": {"type": image_count, "default": digits.IMAGES, "help": "how many of the 540 images"},
-        "--memory": {"type": int, "help": "bytes of main memory that the job must fit"}})
+    write_jobs(
+        digits,
+        SPACE,
+        make,
+        {
+            "--images": {
+                "type": image_count,
+                "default": digits.IMAGES,
+                "help": "how many of the 540 images",
+            },
+            "--memory": {"type": int, "help": "bytes of main memory that the job must fit"},
+        },
+    )

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OPU's workloads on compiled gateware: machines, runs, rows of the tables.
 
-Memory *ideal*: one beat of 2 bytes a cycle (UP5K: 4, its SPRAM's) on the core's one port, eight cycles of latency; *sdram*: the default SoC of the
-ULX3S-85F with the model of its SDRAM chip. After every run all of memory is compared with the golden model's.
+Memory *ideal*: one beat of 2 bytes a cycle (UP5K: 4, its SPRAM's) on the core's one port, eight
+cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the model of its SDRAM chip. After
+every run all of memory is compared with the golden model's.
 """
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,21 +17,31 @@ from .workloads import BUILDS, ROWS, build_params, program, values_of
 
 __all__ = ["Layer", "Machine", "layer_rows", "layers", "measure", "workload_rows"]
 
-#: Bytes of main memory; of preset ``sim`` those of the comparisons with the model, so that it is the same build.
+#: Bytes of main memory; of preset ``sim`` those of the comparisons with the model, so that it is
+#: the same build.
 _MEMORY, _SIM_MEMORY = 1 << 22, 1 << 17
 
 
 class Machine:
     """A build, on an ideal memory or with the SDRAM around it."""
+
     def __init__(self, build, memory):
         self.build, self.memory = build, memory
         preset, overrides = BUILDS[build]
         if memory == "ideal":
             from ....boards.virtual.bench import CoreBench
-            self.bench = CoreBench("opu", preset=preset, overrides=overrides, beat_bytes=4 if preset == "up5k" else 2,
-                                   memory_size=_SIM_MEMORY if preset == "sim" else _MEMORY, ports="shell")
+
+            self.bench = CoreBench(
+                "opu",
+                preset=preset,
+                overrides=overrides,
+                beat_bytes=4 if preset == "up5k" else 2,
+                memory_size=_SIM_MEMORY if preset == "sim" else _MEMORY,
+                ports="shell",
+            )
         else:
             from ....tools.targets import open_target
+
             options = "".join(f"&{name}={value}" for name, value in overrides.items())
             self.target = open_target(f"sim:ulx3s-85f/opu?preset={preset}{options}")
 
@@ -38,12 +50,12 @@ class Machine:
         if self.memory == "ideal":
             self.bench.load(image)
             outcome = self.bench.run({"window_limit": image.size, **registers}, 100_000_000)
-            return outcome, self.bench.memory[:image.size].copy()
+            return outcome, self.bench.memory[: image.size].copy()
         self.target.reset_core()
         chip = self.target.board.chip
-        chip[:image.size] = image
+        chip[: image.size] = image
         outcome = self.target.run({"window_limit": image.size, **registers}, 100_000_000)
-        return outcome, chip[:image.size].copy()
+        return outcome, chip[: image.size].copy()
 
 
 def _image(compiled, network):
@@ -52,12 +64,13 @@ def _image(compiled, network):
 
 
 def run_exact(machine, compiled, network, words=None):
-    """Counters of a run whose memory is the golden model's to the last byte; ``words``: only so many, and ``end``."""
+    """Counters of a run whose memory is the golden model's to the last byte; ``words``: only so
+    many, and ``end``."""
     image = _image(compiled, network)
     registers = dict(compiled.all_registers)
     if words is not None:
         end = compiled.program_at + 4 * words
-        image[end:end + 4] = 0
+        image[end : end + 4] = 0
         registers["program_length"] = 4 * words + 4
     expected = image.copy()
     wanted = Model(build_params(machine.build), expected).run(registers)
@@ -69,12 +82,16 @@ def run_exact(machine, compiled, network, words=None):
         raise Differs(f"{machine.build}: memory differs from the model's, first at {at:#x}")
     for name in ("instructions", "operations", "bytes_read", "bytes_written"):
         if outcome.counters[name] != wanted.counters[name]:
-            raise Differs(f"{machine.build}: counter {name} is {outcome.counters[name]}, not {wanted.counters[name]}")
+            raise Differs(
+                f"{machine.build}: counter {name} is {outcome.counters[name]}, not "
+                f"{wanted.counters[name]}"
+            )
     return outcome.counters
 
 
 def measure(row, machine, known):
     """``(value compared with the bound, counters)`` of a row; ``known`` keeps counters of runs."""
+
     def counters(workload):
         key = workload, row.build, row.schedule, row.memory
         if key not in known:
@@ -93,14 +110,17 @@ def measure(row, machine, known):
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer's share of a run: differences of counters between the program up to its end and up to the layer's before."""
+    """A layer's share of a run: differences of counters between the program up to its end and up to
+    the layer's before."""
+
     name: str
     macs: int
     counters: dict
 
 
 def layers(machine, workload, schedule):
-    """A :class:`Layer` for each layer of a workload: the program is run up to the end of every one."""
+    """A :class:`Layer` for each layer of a workload: the program is run up to the end of every
+    one."""
     network, compiled = program(workload, machine.build, schedule)
     before, found = None, []
     for span in compiled.layers:
@@ -118,6 +138,7 @@ def _percent(value):
 
 class _Machines(dict):
     """Machine of each pair of build and memory, made when it is first wanted."""
+
     def __missing__(self, key):
         self[key] = Machine(*key)
         return self[key]
@@ -127,14 +148,30 @@ def workload_rows(choice, rows=ROWS):
     """Rows of the acceptance workloads; bounds of section 10.2."""
     machines, known = _Machines(), {}
     for row in rows:
-        if row.build not in choice.presets or row.memory not in choice.memories or not choice.takes(row.workload):
+        if (
+            row.build not in choice.presets
+            or row.memory not in choice.memories
+            or not choice.takes(row.workload)
+        ):
             continue
         value, c = measure(row, machines[row.build, row.memory], known)
         params = build_params(row.build)
-        more = {"build": row.build, "memory": row.memory, "aim": row.aim,
-                "MACs of peak": _percent(c["operations"] / SPACE.peaks(params).macs / c["cycles"]),
-                **{k: _percent(c[n] / c["cycles"]) for k, n in (("work", "work"), ("operand", "stall_operand"), ("write", "stall_write"),
-                                                                ("fetch", "stall_fetch"), ("other", "stall_other"))}}
+        more = {
+            "build": row.build,
+            "memory": row.memory,
+            "aim": row.aim,
+            "MACs of peak": _percent(c["operations"] / SPACE.peaks(params).macs / c["cycles"]),
+            **{
+                k: _percent(c[n] / c["cycles"])
+                for k, n in (
+                    ("work", "work"),
+                    ("operand", "stall_operand"),
+                    ("write", "stall_write"),
+                    ("fetch", "stall_fetch"),
+                    ("other", "stall_other"),
+                )
+            },
+        }
         yield Row(row.title, value, row.what, row.bound, row.what == "bytes a cycle", more)
 
 
@@ -146,16 +183,38 @@ def layer_rows(choice):
         for memory in choice.memories:
             for workload in choice.only or ("W5",):
                 for schedule in (True, False):
-                    yield from _layers(machines[build, memory], workload, schedule, SPACE.peaks(params).macs)
+                    yield from _layers(
+                        machines[build, memory], workload, schedule, SPACE.peaks(params).macs
+                    )
 
 
 def _layers(machine, workload, schedule, lanes):
     found = layers(machine, workload, schedule)
-    total = {name: sum(layer.counters[name] for layer in found) for name in found[0].counters} if found else {}
+    total = (
+        {name: sum(layer.counters[name] for layer in found) for name in found[0].counters}
+        if found
+        else {}
+    )
     for layer in (*found, Layer("all", sum(one.macs for one in found), total)):
         c = layer.counters
-        more = {"build": machine.build, "memory": machine.memory, "schedule": "tiles" if schedule else "layer after layer",
-                "multiplications": layer.macs, "of peak": _percent(layer.macs / lanes / c["cycles"]),
-                **{name.removeprefix("stall_"): c[name] for name in ("work", "stall_operand", "stall_write", "stall_fetch", "stall_other", "stall_ifm",
-                                                                     "stall_ker", "stall_ofm")}}
+        more = {
+            "build": machine.build,
+            "memory": machine.memory,
+            "schedule": "tiles" if schedule else "layer after layer",
+            "multiplications": layer.macs,
+            "of peak": _percent(layer.macs / lanes / c["cycles"]),
+            **{
+                name.removeprefix("stall_"): c[name]
+                for name in (
+                    "work",
+                    "stall_operand",
+                    "stall_write",
+                    "stall_fetch",
+                    "stall_other",
+                    "stall_ifm",
+                    "stall_ker",
+                    "stall_ofm",
+                )
+            },
+        }
         yield Row(f"{workload}, {layer.name}", c["cycles"], "cycles", more=more)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The acceptance workloads of section 10.2 as programs and bounds: W1 to W9 made of networks, W10 the worked job."""
+"""The acceptance workloads of section 10.2 as programs and bounds: W1 to W9 made of networks, W10
+the worked job."""
+
 from dataclasses import dataclass
 from functools import cache
 
@@ -16,8 +18,14 @@ __all__ = ["BUILDS", "NETWORKS", "ROWS", "Row", "build_params", "program", "valu
 _SERIAL = {"ifm_banks": 1, "ofm_banks": 1}
 #: Builds that the workloads run on: name -> (preset, overrides).
 BUILDS = {
-    "p128": ("85f", {}), "p64": ("85f-p64", {}), "p16": ("25f", {}), "up5k": ("up5k", {}),
-    "p128-serial": ("85f", _SERIAL), "p64-serial": ("85f-p64", _SERIAL), "p256": ("85f-p256", {}), "sim": ("sim", {}),
+    "p128": ("85f", {}),
+    "p64": ("85f-p64", {}),
+    "p16": ("25f", {}),
+    "up5k": ("up5k", {}),
+    "p128-serial": ("85f", _SERIAL),
+    "p64-serial": ("85f-p64", _SERIAL),
+    "p256": ("85f-p256", {}),
+    "sim": ("sim", {}),
 }
 
 
@@ -34,8 +42,8 @@ def _bias(rng, out):
 
 
 def one_tap():
-    """W1: nine times one tap 64->64 at 14x14, as a kernel of 1x9. With the first five taps alone the loads are the same, and all of
-    the kernel is there before they end."""
+    """W1: nine times one tap 64->64 at 14x14, as a kernel of 1x9. With the first five taps alone
+    the loads are the same, and all of the kernel is there before they end."""
     network = Network()
     x = network.input("x", (14, 14 + 8, 64), fraction=7)
     network.conv("tap", x, _weights(_rng(1), 64, 64, 1, 9), weight_fraction=7, fraction=2)
@@ -47,8 +55,17 @@ def pooled(batch=1):
     rng = _rng(2)
     network = Network(batch=batch)
     x = network.input("x", (16, 16, 64), fraction=7)
-    network.conv("conv", x, _weights(rng, 64, 64, 3, 3), bias=_bias(rng, 64), weight_fraction=7, bias_fraction=9, fraction=2,
-                 act="relu", pool=2)
+    network.conv(
+        "conv",
+        x,
+        _weights(rng, 64, 64, 3, 3),
+        bias=_bias(rng, 64),
+        weight_fraction=7,
+        bias_fraction=9,
+        fraction=2,
+        act="relu",
+        pool=2,
+    )
     return network
 
 
@@ -57,9 +74,17 @@ def residual():
     rng = _rng(4)
     network = Network()
     x = network.input("x", (16, 16, 32), fraction=4)
-    options = {"weight_fraction": 7, "bias_fraction": 10, "fraction": 4, "padding": 1, "act": "relu"}
+    options = {
+        "weight_fraction": 7,
+        "bias_fraction": 10,
+        "fraction": 4,
+        "padding": 1,
+        "act": "relu",
+    }
     y = network.conv("a", x, _weights(rng, 32, 32, 3, 3) // 4, bias=_bias(rng, 32), **options)
-    z = network.conv("b", y, _weights(rng, 32, 32, 3, 3) // 4, bias=_bias(rng, 32), residual=x, **options)
+    z = network.conv(
+        "b", y, _weights(rng, 32, 32, 3, 3) // 4, bias=_bias(rng, 32), residual=x, **options
+    )
     network.output(z, border=1)
     return network
 
@@ -69,10 +94,25 @@ def bottleneck():
     rng = _rng(6)
     network = Network()
     x = network.input("x", (14, 14, 64), fraction=7)
-    y = network.conv("wide", x, _weights(rng, 256, 64, 1, 1), bias=_bias(rng, 256), weight_fraction=7, bias_fraction=10,
-                     fraction=3, act="relu")
-    network.conv("narrow", y, _weights(rng, 64, 256, 1, 1), bias=_bias(rng, 64), weight_fraction=7, bias_fraction=10,
-                 fraction=-1)
+    y = network.conv(
+        "wide",
+        x,
+        _weights(rng, 256, 64, 1, 1),
+        bias=_bias(rng, 256),
+        weight_fraction=7,
+        bias_fraction=10,
+        fraction=3,
+        act="relu",
+    )
+    network.conv(
+        "narrow",
+        y,
+        _weights(rng, 64, 256, 1, 1),
+        bias=_bias(rng, 64),
+        weight_fraction=7,
+        bias_fraction=10,
+        fraction=-1,
+    )
     return network
 
 
@@ -81,9 +121,25 @@ def dense(inputs=1024):
     rng = _rng(7)
     network = Network()
     x = network.input("x", (1, 1, inputs), fraction=7)
-    y = network.dense("first", x, _weights(rng, 64, inputs), bias=_bias(rng, 64), weight_fraction=7, bias_fraction=9,
-                      fraction=1, act="relu")
-    network.dense("second", y, _weights(rng, 16, 64), bias=_bias(rng, 16), weight_fraction=7, bias_fraction=9, fraction=0)
+    y = network.dense(
+        "first",
+        x,
+        _weights(rng, 64, inputs),
+        bias=_bias(rng, 64),
+        weight_fraction=7,
+        bias_fraction=9,
+        fraction=1,
+        act="relu",
+    )
+    network.dense(
+        "second",
+        y,
+        _weights(rng, 16, 64),
+        bias=_bias(rng, 16),
+        weight_fraction=7,
+        bias_fraction=9,
+        fraction=0,
+    )
     return network
 
 
@@ -92,8 +148,17 @@ def two_tiles():
     rng = _rng(8)
     network = Network()
     x = network.input("x", (16, 28, 64), fraction=0)
-    network.conv("conv", x, _weights(rng, 128, 64, 3, 3) // 64, bias=_bias(rng, 128), weight_fraction=7, bias_fraction=10,
-                 fraction=0, act="leaky", pool=2)
+    network.conv(
+        "conv",
+        x,
+        _weights(rng, 128, 64, 3, 3) // 64,
+        bias=_bias(rng, 128),
+        weight_fraction=7,
+        bias_fraction=10,
+        fraction=0,
+        act="leaky",
+        pool=2,
+    )
     assert {*network.layers[0].f} == {1} and {*network.layers[0].b} == {-2}
     return network
 
@@ -103,13 +168,23 @@ def small_map():
     rng = _rng(9)
     network = Network()
     x = network.input("x", (16, 16, 16), fraction=7)
-    network.conv("conv", x, _weights(rng, 16, 16, 3, 3), bias=_bias(rng, 16), weight_fraction=7, bias_fraction=9, fraction=3,
-                 padding=1, act="relu")
+    network.conv(
+        "conv",
+        x,
+        _weights(rng, 16, 16, 3, 3),
+        bias=_bias(rng, 16),
+        weight_fraction=7,
+        bias_fraction=9,
+        fraction=3,
+        padding=1,
+        act="relu",
+    )
     return network
 
 
 class Worked:
     """W10: the worked job of section 7.5, with what of a ``Compiled`` measuring needs."""
+
     layers = ()
 
     def __init__(self, build):
@@ -121,17 +196,28 @@ class Worked:
     def image(self, values=None):
         memory = np.zeros(_WORKED_MEMORY, np.uint8)
         for part in self._parts:
-            memory[part.at:part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
+            memory[part.at : part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
         return memory
 
 
 _WORKED_MEMORY = 0x8000
 #: Name -> what makes the network.
 NETWORKS = {
-    "W1x5": one_tap, "W1x9": one_tap, "W2": pooled, "W3": lambda: pooled(8), "W3x4": lambda: pooled(4), "W4": residual,
-    "W5": resnet.resnet20, "W5-tap": lambda: resnet.resnet20(by_tap=True),
-    "W5-fold": lambda: resnet.resnet20(fold=True), "W6": bottleneck, "W7": dense,
-    "W7x512": lambda: dense(512), "W8": two_tiles, "W9": small_map, "W10": None,
+    "W1x5": one_tap,
+    "W1x9": one_tap,
+    "W2": pooled,
+    "W3": lambda: pooled(8),
+    "W3x4": lambda: pooled(4),
+    "W4": residual,
+    "W5": resnet.resnet20,
+    "W5-tap": lambda: resnet.resnet20(by_tap=True),
+    "W5-fold": lambda: resnet.resnet20(fold=True),
+    "W6": bottleneck,
+    "W7": dense,
+    "W7x512": lambda: dense(512),
+    "W8": two_tiles,
+    "W9": small_map,
+    "W10": None,
 }
 
 
@@ -148,6 +234,7 @@ class Row:
     minus : another workload whose figures are subtracted, ``per`` such pieces
     memory : ``ideal``, or ``sdram`` for the whole SoC of the ULX3S-85F
     """
+
     workload: str
     build: str
     schedule: bool
@@ -167,34 +254,73 @@ ROWS = (
     Row("W1x9", "p128", False, 14 * 14 * 4 * 8 + 32, what="cycles a tap", minus="W1x5", per=4),
     Row("W1x9", "p64", False, 14 * 14 * 4 * 16 + 32, what="cycles a tap", minus="W1x5", per=4),
     Row("W1x9", "p16", False, 14 * 14 * 4 * 64 + 32, what="cycles a tap", minus="W1x5", per=4),
-    Row("W2", "p128-serial", False, 94_500), Row("W2", "p64-serial", False, 154_000), Row("W2", "p16", False, 510_000),
+    Row("W2", "p128-serial", False, 94_500),
+    Row("W2", "p64-serial", False, 154_000),
+    Row("W2", "p16", False, 510_000),
     Row("W3", "p128", True, 62_500, 60_050, what="cycles a tile", minus="W3x4", per=4),
     Row("W3", "p64", True, 124_500, 117_600, what="cycles a tile", minus="W3x4", per=4),
-    Row("W4", "p128-serial", False, 84_500), Row("W4", "p64-serial", False, 123_000), Row("W4", "p16", False, 356_000),
-    Row("W5", "p128-serial", False, 950_000), Row("W5", "p64-serial", False, 1_300_000),
-    Row("W5", "p128", False, 850_000), Row("W5", "p64", False, 1_190_000), Row("W5", "p16", False, 3_400_000),
-    Row("W5", "p128", True, 620_000), Row("W5", "p64", True, 800_000),
-    Row("W5-tap", "p128", True, 620_000), Row("W5-tap", "p64", True, 800_000),
-    Row("W5-fold", "p128", True, 620_000), Row("W5-fold", "p64", True, 800_000),
-    Row("W6", "p64-serial", False, 205_000), Row("W6", "p128-serial", False, 152_000),
-    Row("W6", "p64", True, 125_000), Row("W6", "p128", True, 117_000),
-    Row("W7", "p64", True, 48_000), Row("W7", "p128", True, 48_000),
+    Row("W4", "p128-serial", False, 84_500),
+    Row("W4", "p64-serial", False, 123_000),
+    Row("W4", "p16", False, 356_000),
+    Row("W5", "p128-serial", False, 950_000),
+    Row("W5", "p64-serial", False, 1_300_000),
+    Row("W5", "p128", False, 850_000),
+    Row("W5", "p64", False, 1_190_000),
+    Row("W5", "p16", False, 3_400_000),
+    Row("W5", "p128", True, 620_000),
+    Row("W5", "p64", True, 800_000),
+    Row("W5-tap", "p128", True, 620_000),
+    Row("W5-tap", "p64", True, 800_000),
+    Row("W5-fold", "p128", True, 620_000),
+    Row("W5-fold", "p64", True, 800_000),
+    Row("W6", "p64-serial", False, 205_000),
+    Row("W6", "p128-serial", False, 152_000),
+    Row("W6", "p64", True, 125_000),
+    Row("W6", "p128", True, 117_000),
+    Row("W7", "p64", True, 48_000),
+    Row("W7", "p128", True, 48_000),
     Row("W7", "p64", True, 1.5, 1.85, what="bytes a cycle", minus="W7x512", per=512 * 64),
     Row("W7", "p128", True, 1.5, 1.85, what="bytes a cycle", minus="W7x512", per=512 * 64),
-    Row("W8", "p128-serial", False, 292_000), Row("W8", "p64-serial", False, 512_000),
-    Row("W8", "p128", True, 265_000), Row("W8", "p64", True, 485_000),
+    Row("W8", "p128-serial", False, 292_000),
+    Row("W8", "p64-serial", False, 512_000),
+    Row("W8", "p128", True, 265_000),
+    Row("W8", "p64", True, 485_000),
     Row("W9", "up5k", False, 84_000),
     # Two products from each of 128 DSPs: no bounds, beside 16-bit SDRAM the memory is the limit.
     Row("W1x9", "p256", False, 14 * 14 * 4 * 4 + 32, what="cycles a tap", minus="W1x5", per=4),
-    Row("W3", "p256", True, None, what="cycles a tile", minus="W3x4", per=4), Row("W5", "p256", False, None),
-    Row("W5", "p256", True, None), Row("W8", "p256", True, None),
+    Row("W3", "p256", True, None, what="cycles a tile", minus="W3x4", per=4),
+    Row("W5", "p256", False, None),
+    Row("W5", "p256", True, None),
+    Row("W8", "p256", True, None),
     *(Row("W10", build, False, None) for build in BUILDS),
     Row("W3", "p128", True, None, what="cycles a tile", minus="W3x4", per=4, memory="sdram"),
     Row("W3", "p64", True, None, what="cycles a tile", minus="W3x4", per=4, memory="sdram"),
-    Row("W5", "p128", False, None, memory="sdram"), Row("W5", "p64", False, None, memory="sdram"),
-    Row("W5", "p128", True, None, memory="sdram"), Row("W5", "p64", True, None, memory="sdram"),
-    Row("W7", "p64", True, 1.5, 1.75, what="bytes a cycle", minus="W7x512", per=512 * 64, memory="sdram"),
-    Row("W7", "p128", True, 1.5, 1.75, what="bytes a cycle", minus="W7x512", per=512 * 64, memory="sdram"),
+    Row("W5", "p128", False, None, memory="sdram"),
+    Row("W5", "p64", False, None, memory="sdram"),
+    Row("W5", "p128", True, None, memory="sdram"),
+    Row("W5", "p64", True, None, memory="sdram"),
+    Row(
+        "W7",
+        "p64",
+        True,
+        1.5,
+        1.75,
+        what="bytes a cycle",
+        minus="W7x512",
+        per=512 * 64,
+        memory="sdram",
+    ),
+    Row(
+        "W7",
+        "p128",
+        True,
+        1.5,
+        1.75,
+        what="bytes a cycle",
+        minus="W7x512",
+        per=512 * 64,
+        memory="sdram",
+    ),
 )
 
 
@@ -211,7 +337,10 @@ def values_of(network):
     if network.inputs[0].name == "image":
         return {"image": resnet.image(fold=network.inputs[0].channels == 9)}
     rng = _rng(0)
-    return {t.name: rng.integers(-128, 128, (network.batch, *t.shape)).astype(np.int8) for t in network.inputs}
+    return {
+        t.name: rng.integers(-128, 128, (network.batch, *t.shape)).astype(np.int8)
+        for t in network.inputs
+    }
 
 
 @cache
@@ -224,6 +353,8 @@ def program(workload, build, schedule):
     network = NETWORKS[workload]()
     compiled = compile_network(network, build_params(build), schedule=schedule)
     if workload == "W1x5":
-        taps = [at for at, word in enumerate(compiled.words) if word & 63 == ISA.opcodes["conv.acc"]]
+        taps = [
+            at for at, word in enumerate(compiled.words) if word & 63 == ISA.opcodes["conv.acc"]
+        ]
         compiled.words = [word for at, word in enumerate(compiled.words) if at not in taps[4:]]
     return network, compiled

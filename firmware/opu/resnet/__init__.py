@@ -2,11 +2,13 @@
 """A network of ResNet-20's shapes with random weights, as one program: what measures the OPU.
 
 * ``resnet20()`` -> the network; ``image()`` -> a random image.
-* ``make_job(folder, params, schedule=...)`` -> Path of a job for a build of ``params``: layer after layer, or scheduled.
-* ``job(name)`` -> Path of a job that ships: ``"resnet20"`` (any ECP5 build, layer after layer), ``"resnet20_85f"`` (scheduled
-  for the default build).
+* ``make_job(folder, params, schedule=...)`` -> Path of a job for a build of ``params``: layer after
+  layer, or scheduled.
+* ``job(name)`` -> Path of a job that ships: ``"resnet20"`` (any ECP5 build, layer after layer),
+  ``"resnet20_85f"`` (scheduled for the default build).
 * ``logits()`` -> the result by plain numpy.
 """
+
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +22,12 @@ __all__ = ["CLASSES", "SHIPPED", "image", "job", "logits", "make_job", "resnet20
 
 FOLDER = Path(__file__).resolve().parent
 
-#: Name of a shipped job -> (preset, overrides, scheduled). The first is for the sizes that all ECP5 presets have.
-SHIPPED = {"resnet20": ("85f", {"ifm_lines": 1536, "ofm_lines": 2048, "ker_rows": 288}, False),
-           "resnet20_85f": ("85f", {}, True)}
+#: Name of a shipped job -> (preset, overrides, scheduled). The first is for the sizes that all ECP5
+#: presets have.
+SHIPPED = {
+    "resnet20": ("85f", {"ifm_lines": 1536, "ofm_lines": 2048, "ker_rows": 288}, False),
+    "resnet20_85f": ("85f", {}, True),
+}
 
 
 def logits():
@@ -33,20 +38,29 @@ def logits():
 def make_job(folder, params, *, name="resnet20", schedule=True):
     """Write the job for a build of ``params`` into ``folder`` and return its path."""
     how = "scheduled in tiles" if schedule else "layer after layer"
-    comment = (f"A network of ResNet-20's shapes, random weights, {how}: 40.8 M multiplications.\n"
-               "Written by python -m quintet.firmware.opu.resnet")
+    comment = (
+        f"A network of ResNet-20's shapes, random weights, {how}: 40.8 M multiplications.\n"
+        "Written by python -m quintet.firmware.opu.resnet"
+    )
     compiled = compile_network(resnet20(), params, schedule=schedule)
-    return write_job(folder, name, compiled, {"image": image()}, comment=comment, cycles=100_000_000)
+    return write_job(
+        folder, name, compiled, {"image": image()}, comment=comment, cycles=100_000_000
+    )
 
 
 def job(name="resnet20"):
     """Path of a shipped job."""
     if name not in SHIPPED:
-        raise ValueError(f"no ResNet job {name!r} ships, only {', '.join(SHIPPED)}; make_job() writes one for any build")
+        raise ValueError(
+            f"no ResNet job {name!r} ships, only {', '.join(SHIPPED)}; make_job() writes one "
+            f"for any build"
+        )
     return FOLDER / f"{name}.toml"
 
 
 def write_shipped(folder=FOLDER):
     """Write all shipped jobs into ``folder``."""
-    return [make_job(folder, SPACE.resolve(preset, overrides), name=name, schedule=schedule)
-            for name, (preset, overrides, schedule) in SHIPPED.items()]
+    return [
+        make_job(folder, SPACE.resolve(preset, overrides), name=name, schedule=schedule)
+        for name, (preset, overrides, schedule) in SHIPPED.items()
+    ]

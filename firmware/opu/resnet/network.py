@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network of ResNet-20's shapes: 3x3 3->16 at 32x32, three stages of three residual blocks (16, 32, 64 channels; 32, 16, 8
-pixels), 1x1 shortcuts of stride 2 between stages, 8x8 average, 64->10. Weights are random: it measures the core."""
+"""A network of ResNet-20's shapes: 3x3 3->16 at 32x32, three stages of three residual blocks (16,
+32, 64 channels; 32, 16, 8 pixels), 1x1 shortcuts of stride 2 between stages, 8x8 average, 64->10.
+Weights are random: it measures the core."""
+
 import numpy as np
 
 from quintet.tools.kernels.opu import Network, fold_input, fold_weights
@@ -13,14 +15,18 @@ _BLOCKS = 3
 
 
 class _Random:
-    """Weights and biases that keep the values of every layer in range: neither zero nor saturated."""
+    """Weights and biases that keep the values of every layer in range: neither zero nor
+    saturated."""
+
     def __init__(self, seed):
         self.rng = np.random.default_rng(seed)
 
     def weights(self, out, channels, side):
         # Values of 7 fraction bits with the variance that ReLU networks are started with.
         spread = np.sqrt(2 / (channels * side * side))
-        return np.clip(np.rint(self.rng.normal(0, spread, (out, channels, side, side)) * 128), -127, 127).astype(np.int8)
+        return np.clip(
+            np.rint(self.rng.normal(0, spread, (out, channels, side, side)) * 128), -127, 127
+        ).astype(np.int8)
 
     def bias(self, out):
         return self.rng.integers(-2000, 2001, out).astype(np.int16)
@@ -33,26 +39,46 @@ def resnet20(*, seed=5, by_tap=False, fold=False, types="8-8-16-16"):
     ----------
     seed : int, of the weights
     by_tap : bool, residuals are added as a tap (see ``Network.conv``) instead of by ``store``
-    fold : bool, the columns of the first layer's taps are folded into channels (``fold_input``), a third of its work; the
-        multiplications on real channels stay the same
+    fold : bool, the columns of the first layer's taps are folded into channels (``fold_input``),
+        a third of its work; the multiplications on real channels stay the same
     types : str, type set
 
     Returns
     -------
-    Network with input ``image`` (32, 32, 3), or (32, 32, 9) with ``fold``, fraction 5, and result ``classes`` (1, 1, 10)
+    Network with input ``image`` (32, 32, 3), or (32, 32, 9) with ``fold``, fraction 5, and result
+    ``classes`` (1, 1, 10)
     """
     make = _Random(seed)
     network = Network(types=types)
     x = network.input("image", (32, 32, 9 if fold else 3), fraction=5)
 
     def conv(name, source, out, side, stride=1, **more):
-        return network.conv(name, source, make.weights(out, source.channels, side), bias=make.bias(out), weight_fraction=7,
-                            bias_fraction=13, fraction=5, stride=stride, padding=side // 2, **more)
+        return network.conv(
+            name,
+            source,
+            make.weights(out, source.channels, side),
+            bias=make.bias(out),
+            weight_fraction=7,
+            bias_fraction=13,
+            fraction=5,
+            stride=stride,
+            padding=side // 2,
+            **more,
+        )
 
     if fold:
         first, bias = make.weights(16, 3, 3), make.bias(16)
-        x = network.conv("first", x, fold_weights(first, rows=False), bias=bias, weight_fraction=7, bias_fraction=13, fraction=5,
-                         padding=(1, 0), act="relu")
+        x = network.conv(
+            "first",
+            x,
+            fold_weights(first, rows=False),
+            bias=bias,
+            weight_fraction=7,
+            bias_fraction=13,
+            fraction=5,
+            padding=(1, 0),
+            act="relu",
+        )
     else:
         x = conv("first", x, 16, 3, act="relu")
     for stage, (channels, stride) in enumerate(_STAGES, 1):
@@ -63,8 +89,15 @@ def resnet20(*, seed=5, by_tap=False, fold=False, types="8-8-16-16"):
             kept = conv(f"{name}.shortcut", x, channels, 1, step) if step > 1 else x
             x = conv(f"{name}.b", middle, channels, 3, act="relu", residual=kept, by_tap=by_tap)
     x = network.average("average", x, 8, fraction=6)
-    network.dense("classes", x, make.weights(CLASSES, 64, 1)[:, :, 0, 0], bias=make.bias(CLASSES), weight_fraction=7,
-                  bias_fraction=13, fraction=4)
+    network.dense(
+        "classes",
+        x,
+        make.weights(CLASSES, 64, 1)[:, :, 0, 0],
+        bias=make.bias(CLASSES),
+        weight_fraction=7,
+        bias_fraction=13,
+        fraction=4,
+    )
     return network
 
 

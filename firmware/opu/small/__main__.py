@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes the data of the worked job: ``python -m quintet.firmware.opu.small``."""
+
 from . import write
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM: the acceptance workloads (specification, section 10), cells by unit, the assembler's speed."""
+"""PIM: the acceptance workloads (specification, section 10), cells by unit, the assembler's
+speed."""
+
 from ....tools.measure import Measure
 from .area import area_rows
 from .builds import BUILDS
@@ -10,11 +12,43 @@ from .workloads import BOUNDS
 _BUILDS, _MEMORIES = ("85f", *BUILDS), tuple(BEATS)
 
 MEASURES = {
-    "items": Measure("single instructions, exchanges, events, LOAD", item_rows, _BUILDS, ("85f",), _MEMORIES,
-                     (*(name for name in BOUNDS if name not in STREAMS), "LOAD"), {"cores": 4}),
-    "streams": Measure("programs gone through the published format, as they are and after densify", stream_rows, _BUILDS, ("85f",), _MEMORIES,
-                       tuple(STREAMS), {"cores": 4}),
-    "digits": Measure("the digits on one core and on all", digits_rows, ("85f",), (), _MEMORIES, ("mlp", "cnn"), {"cores": 4, "images": 40}),
-    "area": Measure("what each unit of one core takes of a chip, by yosys alone", area_rows, ("25f", "85f"), ("25f",), sizes=True),
-    "files": Measure("seconds to import, disassemble and assemble random legal instructions", file_rows, settings={"count": 5_000_000}),
+    "items": Measure(
+        "single instructions, exchanges, events, LOAD",
+        item_rows,
+        _BUILDS,
+        ("85f",),
+        _MEMORIES,
+        (*(name for name in BOUNDS if name not in STREAMS), "LOAD"),
+        {"cores": 4},
+    ),
+    "streams": Measure(
+        "programs gone through the published format, as they are and after densify",
+        stream_rows,
+        _BUILDS,
+        ("85f",),
+        _MEMORIES,
+        tuple(STREAMS),
+        {"cores": 4},
+    ),
+    "digits": Measure(
+        "the digits on one core and on all",
+        digits_rows,
+        ("85f",),
+        (),
+        _MEMORIES,
+        ("mlp", "cnn"),
+        {"cores": 4, "images": 40},
+    ),
+    "area": Measure(
+        "what each unit of one core takes of a chip, by yosys alone",
+        area_rows,
+        ("25f", "85f"),
+        ("25f",),
+        sizes=True,
+    ),
+    "files": Measure(
+        "seconds to import, disassemble and assemble random legal instructions",
+        file_rows,
+        settings={"count": 5_000_000},
+    ),
 }

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each unit of one PIM core takes of a chip after synthesis; LOAD, crossbar and counters are not in it.
+"""What each unit of one PIM core takes of a chip after synthesis; LOAD, crossbar and counters are
+not in it.
 
-Of an ECP5, synthesised with the hierarchy kept, so a unit's figures are its own; the sum is some percent more than of the flat netlist. Logic:
-LUTs, two for each pair of carry cells, six for 16 x 4 bits of distributed RAM.
+Of an ECP5, synthesised with the hierarchy kept, so a unit's figures are its own; the sum is some
+percent more than of the flat netlist. Logic: LUTs, two for each pair of carry cells, six for 16 x 4
+bits of distributed RAM.
 """
+
 import json
 import subprocess
 import tempfile
@@ -32,6 +35,7 @@ def figures(preset, overrides):
 
     from ....gateware.cores import open_room
     from ....gateware.cores.pim.engine.processor import Processor
+
     room = open_room("pim")
     params = room.params.SPACE.resolve(preset, overrides)
     processor = Processor(params=params, number=0, beat_bytes=2, memory_size=1 << 25, family=FAMILY)
@@ -40,9 +44,17 @@ def figures(preset, overrides):
         place, options = Path(folder), ManyCoreEngine.synth_opts.get(FAMILY, "")
         before = ManyCoreEngine.synth_before.get(FAMILY, "")
         (place / "top.il").write_text(rtlil.convert(processor, name="top"))
-        (place / "top.ys").write_text(f"read_rtlil top.il\n{before}\nsynth_{FAMILY} {options} -noflatten -top top\ntee -q -o top.stat stat -json\n")
+        (place / "top.ys").write_text(
+            f"read_rtlil top.il\n{before}\nsynth_{FAMILY} {options} -noflatten -top top\ntee "
+            f"-q -o top.stat stat -json\n"
+        )
         # The tools of YoWASP see their working directory only.
-        subprocess.run([find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"], cwd=place, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"],
+            cwd=place,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         modules = json.loads((place / "top.stat").read_text())["modules"]
     for name, module in modules.items():
         counts = found.setdefault(unit_of(name), Counter())
@@ -58,6 +70,18 @@ def area_rows(choice):
     """Rows of units, the largest first, and their sum."""
     for preset in choice.presets:
         found = figures(preset, choice.sizes)
-        for unit, counts in (*sorted(found.items(), key=lambda item: -item[1]["logic"]), ("all", sum(found.values(), Counter()))):
-            yield Row(unit, counts["logic"], "LUTs", more={"preset": preset, "registers": counts["registers"], "block RAMs": counts["rams"],
-                                                          "multipliers": counts["multipliers"]})
+        for unit, counts in (
+            *sorted(found.items(), key=lambda item: -item[1]["logic"]),
+            ("all", sum(found.values(), Counter())),
+        ):
+            yield Row(
+                unit,
+                counts["logic"],
+                "LUTs",
+                more={
+                    "preset": preset,
+                    "registers": counts["registers"],
+                    "block RAMs": counts["rams"],
+                    "multipliers": counts["multipliers"],
+                },
+            )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program image for PIM with everything around it: registers and memory; what the golden model makes of it."""
+"""Program image for PIM with everything around it: registers and memory; what the golden model
+makes of it."""
+
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,24 +17,33 @@ __all__ = ["Case", "make_case", "run_model"]
 
 @dataclass
 class Case(BaseCase):
-    """A run: ``image`` lies in ``memory`` at ``registers["program_address"]``; ``words`` are pairs (core, word)."""
+    """A run: ``image`` lies in ``memory`` at ``registers["program_address"]``; ``words`` are pairs
+    (core, word)."""
+
     image: Image = None
 
 
-def make_case(name, params, image, words, memory, at, registers=None, *, cycles=0, patch=(), **notes):
-    """A :class:`Case` of ``image`` (its cores' code is filled in from ``words``); ``patch``: pairs (offset, bytes)."""
+def make_case(
+    name, params, image, words, memory, at, registers=None, *, cycles=0, patch=(), **notes
+):
+    """A :class:`Case` of ``image`` (its cores' code is filled in from ``words``); ``patch``: pairs
+    (offset, bytes)."""
     cores = []
     for number, core in enumerate(image.cores):
         own = np.array([w for n, w in words if n == number], dtype=np.uint64)
-        cores.append(replace(core, code=code_of(own, core.mode), count=len(own)) if len(own) else core)
+        cores.append(
+            replace(core, code=code_of(own, core.mode), count=len(own)) if len(own) else core
+        )
     image = replace(image, cores=cores)
     data = bytearray(image.data())
     for offset, piece in patch:
-        data[offset:offset + len(piece)] = piece
+        data[offset : offset + len(piece)] = piece
     memory = memory.copy()
-    memory[at:at + len(data)] = np.frombuffer(bytes(data), np.uint8)
+    memory[at : at + len(data)] = np.frombuffer(bytes(data), np.uint8)
     registers = {"program_address": at, "program_length": len(data), **(registers or {})}
-    return Case(name, params, list(words), registers, memory, cycles=cycles, notes=notes, image=image)
+    return Case(
+        name, params, list(words), registers, memory, cycles=cycles, notes=notes, image=image
+    )
 
 
 def run_model(case, **more):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time to import, disassemble and assemble millions of random legal instructions (specification, section 10); seconds of processor time."""
+"""Time to import, disassemble and assemble millions of random legal instructions (specification,
+section 10); seconds of processor time."""
+
 import random
 import tempfile
 import time
@@ -35,20 +37,29 @@ def _data(count):
     base = canonical_words(min(count, 20_000))
     words = base[np.random.default_rng(1).integers(0, len(base), count)]
     words = words[(words & np.uint64(63) != 25) | (words >> np.uint64(11) & np.uint64(1) == 0)]
-    return Image([CoreProgram(code_of(words, 2), len(words), mode=2, groups=[Group(4, 4, (0,))])]).data(), len(words)
+    return Image(
+        [CoreProgram(code_of(words, 2), len(words), mode=2, groups=[Group(4, 4, (0,))])]
+    ).data(), len(words)
 
 
 def file_rows(choice):
-    """Rows of the ways of a program: as text, in the published JSON dialect, as a folder of ``.pim`` files."""
+    """Rows of the ways of a program: as text, in the published JSON dialect, as a folder of
+    ``.pim`` files."""
     data, count = _data(choice.settings["count"])
 
     def timed(what, function, same=None):
         start = time.process_time()
         result = function()
-        row = Row(what, time.process_time() - start, "seconds", more={"instructions": count, "bytes": len(data)})
+        row = Row(
+            what,
+            time.process_time() - start,
+            "seconds",
+            more={"instructions": count, "bytes": len(data)},
+        )
         if same is not None and same(result) != data:
             raise Differs(f"{what} does not give the program back")
         return result, row
+
     text, row = timed("disassemble", lambda: disassemble(SOFTWARE, data))
     yield row
     yield timed("assemble", lambda: assemble_text(SOFTWARE, text), lambda program: program.data)[1]
@@ -56,4 +67,8 @@ def file_rows(choice):
         for suffix, name in ((".json", "x.json"), (".pim", "d/")):
             path = f"{folder}/{name}"
             yield timed(f"write {suffix}", partial(save_program, SOFTWARE, Program(data), path))[1]
-            yield timed(f"import {suffix}", partial(load_program, SOFTWARE, Path(path)), lambda program: program.data)[1]
+            yield timed(
+                f"import {suffix}",
+                partial(load_program, SOFTWARE, Path(path)),
+                lambda program: program.data,
+            )[1]

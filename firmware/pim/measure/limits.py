@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What bounds a program from below on a build (section 10): issue, matrix unit, ports of the local memory, exchanges, main memory."""
+"""What bounds a program from below on a build (section 10): issue, matrix unit, ports of the local
+memory, exchanges, main memory."""
+
 from dataclasses import dataclass
 
 from ....gateware.cores.pim.image.codes import words_of
@@ -15,6 +17,7 @@ _ONE_SOURCE = ("vrelu", "vtanh", "vsigm", "vavg", "vmv", "vrsu", "vrsl")
 @dataclass(frozen=True)
 class CoreLimit:
     """Cycles that a core cannot do without, by what takes them; ``data_bytes``: of main memory."""
+
     instructions: int
     matrix: int
     port_a: int
@@ -25,14 +28,21 @@ class CoreLimit:
 
     def cycles(self, beat):
         """The largest of them; code comes ``beat`` bytes a cycle."""
-        return max(self.instructions, self.matrix, self.port_a, self.port_b, self.exchange, -(-self.code_bytes // beat))
+        return max(
+            self.instructions,
+            self.matrix,
+            self.port_a,
+            self.port_b,
+            self.exchange,
+            -(-self.code_bytes // beat),
+        )
 
 
 def core_limit(core, params):
     """The :class:`CoreLimit` of a core of an image.
 
-    Words of the local memory are counted as section 10 counts them: of matrix and vector instructions what they read, of transfers
-    their bytes once.
+    Words of the local memory are counted as section 10 counts them: of matrix and vector
+    instructions what they read, of transfers their bytes once.
     """
     word, lanes = params["vec_bytes"], params["lanes"]
     inside = (core.ibiw + 7) // 8
@@ -58,7 +68,8 @@ def core_limit(core, params):
 
 
 def physical_limit(image, params, beat):
-    """Cycles of RUN below which no machine of this build runs ``image`` at a memory of ``beat`` bytes a cycle."""
+    """Cycles of RUN below which no machine of this build runs ``image`` at a memory of ``beat``
+    bytes a cycle."""
     cores = [core_limit(core, params) for core in image.cores]
     shared = sum(c.code_bytes + c.data_bytes for c in cores)
     return max(-(-shared // beat), *(c.cycles(beat) for c in cores))

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's acceptance workloads (specification, section 10) on compiled gateware.
 
-Memory *block*: 8 bytes a cycle on the machine's one port, eight cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the
-model of its chip of 16 bits. Cycles are those of RUN. After every run all of memory is compared with the golden model's. On a build of the
-comparison (``builds.BUILDS``) single instructions work in 4 KB of LMem; the bounds are of preset ``85f``, so none is shown.
+Memory *block*: 8 bytes a cycle on the machine's one port, eight cycles of latency; *sdram*: the
+default SoC of the ULX3S-85F with the model of its chip of 16 bits. Cycles are those of RUN. After
+every run all of memory is compared with the golden model's. On a build of the comparison
+(``builds.BUILDS``) single instructions work in 4 KB of LMem; the bounds are of preset ``85f``, so
+none is shown.
 """
+
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,7 +30,17 @@ from .limits import physical_limit
 from .workloads import BOUNDS, PARAMS, SINGLES, WORKLOADS, case_of
 from .workloads import MEMORY as WORKLOADS_MEMORY
 
-__all__ = ["BEATS", "Machine", "Run", "STREAMS", "digits_case", "digits_rows", "item_rows", "published", "stream_rows"]
+__all__ = [
+    "BEATS",
+    "Machine",
+    "Run",
+    "STREAMS",
+    "digits_case",
+    "digits_rows",
+    "item_rows",
+    "published",
+    "stream_rows",
+]
 
 #: Bytes of main memory of the bench: the digits' image and, from the middle on, their GMem.
 MEMORY = 1 << 23
@@ -35,14 +48,20 @@ BEATS = {"block": 8, "sdram": 2}
 #: What the published event simulator takes, default configuration (section 10).
 SIMULATOR = {"A": 5592, "B": 3566, "C": 3004, "D": 447}
 #: Stream -> bound of the workload table, by memory; code packed at the SDRAM.
-STREAMS = {"A": {"block": 5592, "sdram": 5592}, "B": {"block": 3566, "sdram": 3566}, "C": {"block": 3004, "sdram": 4170},
-           "D": {"block": 850, "sdram": 1150}, "E": {"block": 2000, "sdram": None}}
+STREAMS = {
+    "A": {"block": 5592, "sdram": 5592},
+    "B": {"block": 3566, "sdram": 3566},
+    "C": {"block": 3004, "sdram": 4170},
+    "D": {"block": 850, "sdram": 1150},
+    "E": {"block": 2000, "sdram": None},
+}
 _PACKED = 2
 
 
 @dataclass(frozen=True)
 class Run:
     """``cycles`` of RUN, ``load`` of LOAD, all ``counters``."""
+
     cycles: int
     load: int
     counters: dict
@@ -50,18 +69,36 @@ class Run:
 
 class Machine:
     """Preset ``85f`` on one of the memories, or a build of the comparison."""
+
     def __init__(self, memory, cores=4, build=None):
-        self.memory, self.params, self.size, self.beat, self.build = memory, {**PARAMS, "cores": cores}, WORKLOADS_MEMORY, BEATS[memory], build
+        self.memory, self.params, self.size, self.beat, self.build = (
+            memory,
+            {**PARAMS, "cores": cores},
+            WORKLOADS_MEMORY,
+            BEATS[memory],
+            build,
+        )
         if build is not None:
             self.memory, self.size = "block", SMALL
             self.bench = open_build(build)
             self.params, self.beat = self.bench.params, self.bench.beat_bytes
         elif memory == "block":
             from ....boards.virtual.bench import CoreBench
-            self.bench = CoreBench("pim", preset="85f", overrides={"cores": cores}, beat_bytes=BEATS[memory], memory_size=MEMORY, ports="shell")
+
+            self.bench = CoreBench(
+                "pim",
+                preset="85f",
+                overrides={"cores": cores},
+                beat_bytes=BEATS[memory],
+                memory_size=MEMORY,
+                ports="shell",
+            )
         else:
             from ....tools.targets import open_target
-            self.target = open_target("sim:ulx3s-85f/pim" + (f"?cores={cores}" if cores != 4 else ""))
+
+            self.target = open_target(
+                "sim:ulx3s-85f/pim" + (f"?cores={cores}" if cores != 4 else "")
+            )
 
     def case(self, name):
         """The case of a workload; ``None`` if this build cannot run it."""
@@ -69,8 +106,17 @@ class Machine:
         program = (SINGLES if small else WORKLOADS)[name]
         if any(max(g.arrays) >= self.params["arrays"] for p in program for g in p.groups):
             return None
-        case = case_of(program, mode=0 if self.memory == "block" else _PACKED, params=self.params, size=self.size)
-        if len(case.image.cores) > self.params["cores"] or self.build is not None and run_model(case)[0].status != "done":
+        case = case_of(
+            program,
+            mode=0 if self.memory == "block" else _PACKED,
+            params=self.params,
+            size=self.size,
+        )
+        if (
+            len(case.image.cores) > self.params["cores"]
+            or self.build is not None
+            and run_model(case)[0].status != "done"
+        ):
             return None
         return case
 
@@ -80,25 +126,38 @@ class Machine:
         if self.memory == "block":
             self.bench.load(case.memory)
             outcome = self.bench.run(registers_of(case), 50_000_000)
-            load, got = self.bench.read_register(self.bench.registers["load_cycles"].offset), self.bench.memory[:case.memory.size]
+            load, got = (
+                self.bench.read_register(self.bench.registers["load_cycles"].offset),
+                self.bench.memory[: case.memory.size],
+            )
         else:
             self.target.reset_core()
             chip = self.target.board.chip
-            chip[:case.memory.size] = case.memory
+            chip[: case.memory.size] = case.memory
             outcome = self.target.run(registers_of(case), 50_000_000)
-            load, got = self.target.read_register("load_cycles"), chip[:case.memory.size]
+            load, got = self.target.read_register("load_cycles"), chip[: case.memory.size]
         if (outcome.status, expected.status) != ("done", "done"):
-            raise Differs(f"{case.name}: the run ended as {outcome.status}, {outcome.fault}; the model as {expected.status}")
+            raise Differs(
+                f"{case.name}: the run ended as {outcome.status}, {outcome.fault}; the model "
+                f"as {expected.status}"
+            )
         if not np.array_equal(got, memory):
-            raise Differs(f"{case.name}: memory differs from the model's, first at {int(np.flatnonzero(got != memory)[0]):#x}")
+            raise Differs(
+                f"{case.name}: memory differs from the model's, first at "
+                f"{int(np.flatnonzero(got != memory)[0]):#x}"
+            )
         for name in ("instructions", "operations", "bytes_read", "bytes_written"):
             if outcome.counters[name] != expected.counters[name]:
-                raise Differs(f"{case.name}: counter {name} is {outcome.counters[name]}, not {expected.counters[name]}")
+                raise Differs(
+                    f"{case.name}: counter {name} is {outcome.counters[name]}, not "
+                    f"{expected.counters[name]}"
+                )
         return Run(outcome.counters["cycles"] - load, load, outcome.counters)
 
 
 def published(image, params):
-    """``image`` written in the published JSON dialect and imported again: what a compiler's stream goes through."""
+    """``image`` written in the published JSON dialect and imported again: what a compiler's stream
+    goes through."""
     with tempfile.TemporaryDirectory() as folder:
         save_program(SOFTWARE, Program(image.data()), f"{folder}/stream.json.gz")
         return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, params)[0]
@@ -108,8 +167,12 @@ def _with_image(case, image):
     """``case`` with the code of another image."""
     at, size = case.registers["program_address"], case.registers["program_length"]
     memory = case.memory.copy()
-    memory[at:at + size] = 0
-    words = [(k, int(w)) for k, core in enumerate(image.cores) for w in words_of(core.code, core.mode, core.count)[0]]
+    memory[at : at + size] = 0
+    words = [
+        (k, int(w))
+        for k, core in enumerate(image.cores)
+        for w in words_of(core.code, core.mode, core.count)[0]
+    ]
     return make_case(case.name, case.params, image, words, memory, at)
 
 
@@ -121,18 +184,24 @@ def _machines(choice):
 
 
 def item_rows(choice):
-    """Rows of single instructions, exchanges, events, LOAD: the first part of section 10's table."""
+    """Rows of single instructions, exchanges, events, LOAD: the first part of section 10's
+    table."""
     for machine in _machines(choice):
         yield from _items(machine, choice)
 
 
 def _items(machine, choice):
-    known, beat, more = {}, machine.beat, {"build": machine.build or "85f", "memory": machine.memory}
+    known, beat, more = (
+        {},
+        machine.beat,
+        {"build": machine.build or "85f", "memory": machine.memory},
+    )
 
     def cycles(name):
         if name not in known:
             known[name] = machine.run(machine.case(name)).cycles
         return known[name]
+
     for name, (bound, minus) in BOUNDS.items():
         if not choice.takes(name) or name in STREAMS or machine.case(name) is None:
             continue
@@ -140,20 +209,51 @@ def _items(machine, choice):
             bound = int(1.15 * 2000 / beat) + (60 if name.endswith("odd") else 40)
         if name == "10,000 sldi" and machine.memory != "block":
             continue
-        yield Row(name, cycles(name) - (cycles(minus) if minus else 0), "cycles", bound if machine.build is None else None, more=more)
+        yield Row(
+            name,
+            cycles(name) - (cycles(minus) if minus else 0),
+            "cycles",
+            bound if machine.build is None else None,
+            more=more,
+        )
     if machine.build is None and choice.takes("LOAD"):
         case = full_arrays(machine.params["cores"])
         size = case.registers["program_length"]
-        yield Row(f"LOAD, 64 KB of weights for each core, {size:,} bytes", machine.run(case).load, "cycles", int(1.15 * size / beat) + 2500, more=more)
+        yield Row(
+            f"LOAD, 64 KB of weights for each core, {size:,} bytes",
+            machine.run(case).load,
+            "cycles",
+            int(1.15 * size / beat) + 2500,
+            more=more,
+        )
 
 
 def full_arrays(cores):
     """A program that does nothing on cores whose arrays are all programmed."""
     rng = np.random.default_rng(1)
     rows, arrays = PARAMS["xb_rows"] * PARAMS["arrays"], tuple(range(PARAMS["arrays"]))
-    groups = [Group(rows, PARAMS["xb_cols"], arrays, 8, 8, 1, rng.integers(-128, 128, (rows, PARAMS["xb_cols"]), np.int8)) for _ in range(cores)]
-    image = Image([CoreProgram(groups=[group]) for group in groups], PARAMS["xb_rows"], PARAMS["xb_cols"], MEMORY // 2, 0)
-    return make_case("LOAD", PARAMS, image, [(k, 0) for k in range(cores)], np.zeros(MEMORY, np.uint8), 0x1000)
+    groups = [
+        Group(
+            rows,
+            PARAMS["xb_cols"],
+            arrays,
+            8,
+            8,
+            1,
+            rng.integers(-128, 128, (rows, PARAMS["xb_cols"]), np.int8),
+        )
+        for _ in range(cores)
+    ]
+    image = Image(
+        [CoreProgram(groups=[group]) for group in groups],
+        PARAMS["xb_rows"],
+        PARAMS["xb_cols"],
+        MEMORY // 2,
+        0,
+    )
+    return make_case(
+        "LOAD", PARAMS, image, [(k, 0) for k in range(cores)], np.zeros(MEMORY, np.uint8), 0x1000
+    )
 
 
 def stream_rows(choice):
@@ -174,26 +274,51 @@ def _stream(machine, name):
     dense, notes = densify(image, case.params)
     if notes:
         raise Differs(f"{name}: {notes}")
-    bounds = STREAMS[name][machine.memory], max(0.6 * SIMULATOR.get(name, 0), 1.15 * physical_limit(dense, case.params, machine.beat))
-    for what, one, bound in ((name, case, bounds[0]), (f"{name}, densified", _with_image(case, dense), bounds[1])):
+    bounds = (
+        STREAMS[name][machine.memory],
+        max(0.6 * SIMULATOR.get(name, 0), 1.15 * physical_limit(dense, case.params, machine.beat)),
+    )
+    for what, one, bound in (
+        (name, case, bounds[0]),
+        (f"{name}, densified", _with_image(case, dense), bounds[1]),
+    ):
         run = machine.run(one)
-        yield Row(what, run.cycles, "cycles", bound if machine.build is None else None,
-                  more={"build": machine.build or "85f", "memory": machine.memory, "instructions": run.counters["instructions"]})
+        yield Row(
+            what,
+            run.cycles,
+            "cycles",
+            bound if machine.build is None else None,
+            more={
+                "build": machine.build or "85f",
+                "memory": machine.memory,
+                "instructions": run.counters["instructions"],
+            },
+        )
 
 
 def digits_case(network, cores, images, *, mode="packed"):
     """The digits job of ``firmware/pim`` as a case, its memory filled in."""
     from .. import digits
+
     gmem = MEMORY // 2
     compiled = digits.program(PARAMS, network, images=images, cores=cores, mode=mode, gmem=gmem)
     memory = np.zeros(MEMORY, np.uint8)
     data = compiled.data
     if len(data) > gmem:
-        raise InputError(f"images {images} take a program of {len(data):,} bytes, more than {gmem:,}")
-    memory[:len(data)] = np.frombuffer(data, np.uint8)
+        raise InputError(
+            f"images {images} take a program of {len(data):,} bytes, more than {gmem:,}"
+        )
+    memory[: len(data)] = np.frombuffer(data, np.uint8)
     values = digits.inputs(network, images).view(np.uint8).ravel()
-    memory[compiled.inputs:compiled.inputs + values.size] = values
-    return Case(f"{network} on {cores}", PARAMS, [], {"program_address": 0, "program_length": len(data)}, memory, image=compiled.image)
+    memory[compiled.inputs : compiled.inputs + values.size] = values
+    return Case(
+        f"{network} on {cores}",
+        PARAMS,
+        [],
+        {"program_address": 0, "program_length": len(data)},
+        memory,
+        image=compiled.image,
+    )
 
 
 def digits_rows(choice):
@@ -204,16 +329,39 @@ def digits_rows(choice):
         for network in ("mlp", "cnn"):
             if not choice.takes(network):
                 continue
-            one, all_ = (machine.run(replace(digits_case(network, n, choice.settings["images"]), name=f"{network}{n}")) for n in (1, cores))
+            one, all_ = (
+                machine.run(
+                    replace(
+                        digits_case(network, n, choice.settings["images"]), name=f"{network}{n}"
+                    )
+                )
+                for n in (1, cores)
+            )
             if machine.memory == "block":
                 compute[network] = one.cycles
             c = all_.counters
             moved = c["bytes_read"] + c["bytes_written"] + c["code_bytes"]
             least = max(compute.get(network, one.cycles) / cores, moved / BEATS[machine.memory])
-            more = {"memory": machine.memory, "cycles, 1 core": one.cycles, f"{cores} cores": all_.cycles, "bytes of code and data": moved,
-                    f"larger of compute / {cores} and bytes": least}
+            more = {
+                "memory": machine.memory,
+                "cycles, 1 core": one.cycles,
+                f"{cores} cores": all_.cycles,
+                "bytes of code and data": moved,
+                f"larger of compute / {cores} and bytes": least,
+            }
             bound = network == "cnn"
-            yield Row(f"{network}, {choice.settings['images']} images", one.cycles / all_.cycles, "times one core",
-                      2.8 if bound and machine.memory == "block" else None, True, more)
-            yield Row(f"{network}, {choice.settings['images']} images", all_.cycles / least, "times the limit",
-                      1.15 if bound and machine.memory == "sdram" else None, more=more)
+            yield Row(
+                f"{network}, {choice.settings['images']} images",
+                one.cycles / all_.cycles,
+                "times one core",
+                2.8 if bound and machine.memory == "block" else None,
+                True,
+                more,
+            )
+            yield Row(
+                f"{network}, {choice.settings['images']} images",
+                all_.cycles / least,
+                "times the limit",
+                1.15 if bound and machine.memory == "sdram" else None,
+                more=more,
+            )

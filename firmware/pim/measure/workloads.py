@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workloads of section 10 as programs: int16 elements, int8 weights, constant registers loaded once, the others before each use."""
+"""The workloads of section 10 as programs: int16 elements, int8 weights, constant registers loaded
+once, the others before each use."""
+
 import random
 
 import numpy as np
@@ -19,6 +21,7 @@ _IMAGE = 0x1000
 
 class _Program:
     """Instructions of one core."""
+
     def __init__(self, groups=()):
         self.words, self.groups = [], list(groups)
 
@@ -26,6 +29,7 @@ class _Program:
         def put(**values):
             self.words.append(ISA.encode(mnemonic, **values))
             return self
+
         return put
 
     def set(self, register, value):
@@ -45,13 +49,28 @@ def _group(rows, cols, first=0, shift=8, bias=False, rng=None):
     """A group of the lowest free arrays from ``first`` on."""
     rng = rng or np.random.default_rng(rows * 1000 + cols)
     number = -(-rows // PARAMS["xb_rows"]) * -(-cols // PARAMS["xb_cols"])
-    return Group(rows, cols, tuple(range(first, first + number)), 8, shift, 1, rng.integers(-128, 128, (rows, cols)).astype(np.int8),
-                 rng.integers(-1000, 1000, cols).astype(np.int32) if bias else None)
+    return Group(
+        rows,
+        cols,
+        tuple(range(first, first + number)),
+        8,
+        shift,
+        1,
+        rng.integers(-128, 128, (rows, cols)).astype(np.int8),
+        rng.integers(-1000, 1000, cols).astype(np.int32) if bias else None,
+    )
 
 
 def case_of(cores, *, mode=0, params=PARAMS, size=MEMORY):
-    """The case of a list of programs, in one code form; ``size``: bytes of main memory, whose upper half is GMem."""
-    image = Image([CoreProgram(mode=mode, groups=p.groups) for p in cores], params["xb_rows"], params["xb_cols"], size // 2, 0)
+    """The case of a list of programs, in one code form; ``size``: bytes of main memory, whose upper
+    half is GMem."""
+    image = Image(
+        [CoreProgram(mode=mode, groups=p.groups) for p in cores],
+        params["xb_rows"],
+        params["xb_cols"],
+        size // 2,
+        0,
+    )
     memory = np.frombuffer(random.Random(1).randbytes(size), np.uint8).copy()
     words = [(number, word) for number, p in enumerate(cores) for word in p.words]
     return make_case("workload", params, image, words, memory, _IMAGE)
@@ -63,7 +82,7 @@ def _base(groups=(), places=(0, 4096, 8192)):
 
 def mvmul(number, *places):
     p = _base([_group(64, 64)], *places)
-    for k in range(number):                     # independent: two results by turns
+    for k in range(number):  # independent: two results by turns
         p.multiply(2 + k % 2, 1)
     return [p]
 
@@ -74,11 +93,15 @@ def vector(mnemonic, *places, **fields):
 
 
 def singles(*places, to=3, again=2):
-    """Single instructions; ``to``: where results of many elements go, ``again``: the second factors of ``vvdmul``."""
+    """Single instructions; ``to``: where results of many elements go, ``again``: the second factors
+    of ``vvdmul``."""
     return {
-        "nothing": [_base((), *places)], "mvmul 1": mvmul(1, *places), "mvmul 100": mvmul(100, *places),
+        "nothing": [_base((), *places)],
+        "mvmul 1": mvmul(1, *places),
+        "mvmul 100": mvmul(100, *places),
         "mvmul 64x256": [_base([_group(64, 256)], *places).multiply(2, 1)],
-        "vvadd 1024": vector("vvadd", *places, rd=to, rs1=1, rs2=2, len=1024), "vrelu 1024": vector("vrelu", *places, rd=to, rs1=1, len=1024),
+        "vvadd 1024": vector("vvadd", *places, rd=to, rs1=1, rs2=2, len=1024),
+        "vrelu 1024": vector("vrelu", *places, rd=to, rs1=1, len=1024),
         "vvdmul 2047": vector("vvdmul", *places, rd=to, rs1=1, rs2=again, len=2047),
         "vavg 64": [_base((), *places).set(4, 3).vavg(rd=2, rs1=1, rs2=4, len=64)],
     }
@@ -151,7 +174,9 @@ def pipeline():
             p.set(2, 256).multiply(2, 1).send(rs1=2, core=number + 1, size=32)
     last.set(30, 0)
     for k in range(32):
-        last.set(1, 0).recv(rd=1, core=2, size=32).set(31, 8192 + 32 * k).set(1, 0).st(rd=30, rs1=1, size=32)
+        last.set(1, 0).recv(rd=1, core=2, size=32).set(31, 8192 + 32 * k).set(1, 0).st(
+            rd=30, rs1=1, size=32
+        )
     return cores
 
 
@@ -185,7 +210,9 @@ def split_perceptron():
     """E: 784-128-10 on four cores: 32 hidden units each, the rest on core 0."""
     cores = []
     for number in range(4):
-        groups = [_group(784, 32, shift=10, bias=True)] + ([_group(128, 10, first=13, bias=True)] if number == 0 else [])
+        groups = [_group(784, 32, shift=10, bias=True)] + (
+            [_group(128, 10, first=13, bias=True)] if number == 0 else []
+        )
         p = _Program(groups).widths().pair(30, 0).set(1, 0)
         p.ld(rd=1, rs1=30, size=1568).set(2, 2048 + 64 * number).multiply(2, 1, relu=1)
         if number:
@@ -200,20 +227,48 @@ def split_perceptron():
 
 WORKLOADS = {
     **singles(),
-    **{f"{m} {'odd' if odd else 'aligned'}": transfer(m, odd) for m in ("ld", "st") for odd in (0, 1)},
-    "kept back": kept_back(), "exchange, send late": exchange("send"), "exchange, recv late": exchange("recv"),
-    "ping-pong": ping_pong(), "10,000 sldi": registers(),
-    "A": patches(), "B": pipeline(), "C": pool(), "D": perceptron(), "E": split_perceptron(),
+    **{
+        f"{m} {'odd' if odd else 'aligned'}": transfer(m, odd)
+        for m in ("ld", "st")
+        for odd in (0, 1)
+    },
+    "kept back": kept_back(),
+    "exchange, send late": exchange("send"),
+    "exchange, recv late": exchange("recv"),
+    "ping-pong": ping_pong(),
+    "10,000 sldi": registers(),
+    "A": patches(),
+    "B": pipeline(),
+    "C": pool(),
+    "D": perceptron(),
+    "E": split_perceptron(),
 }
 
 #: Single instructions in 4 KB of LMem, where they work in place.
 SINGLES = singles((0, 2048, 1024), to=1, again=1)
 
-#: Workload -> (bound in cycles of RUN at a memory of 8 bytes a cycle, workload whose cycles are taken off).
+#: Workload -> (bound in cycles of RUN at a memory of 8 bytes a cycle, workload whose cycles are
+#: taken off).
 BOUNDS = {
-    "mvmul 1": (150, "nothing"), "mvmul 64x256": (536, "nothing"), "vvadd 1024": (560, "nothing"), "vrelu 1024": (290, "nothing"),
-    "vvdmul 2047": (1060, "nothing"), "vavg 64": (114, "nothing"), "mvmul 100": (100 * 132 + 18, "nothing"),
-    **{f"{m} {kind}": (int(1.15 * 250 + more), "nothing") for m in ("ld", "st") for kind, more in (("aligned", 40), ("odd", 60))},
-    "exchange, send late": (165, "kept back"), "exchange, recv late": (165, "kept back"), "ping-pong": (200 * 24, None),
-    "10,000 sldi": (10_100, None), "A": (5592, None), "B": (3566, None), "C": (3004, None), "D": (850, None), "E": (2000, None),
+    "mvmul 1": (150, "nothing"),
+    "mvmul 64x256": (536, "nothing"),
+    "vvadd 1024": (560, "nothing"),
+    "vrelu 1024": (290, "nothing"),
+    "vvdmul 2047": (1060, "nothing"),
+    "vavg 64": (114, "nothing"),
+    "mvmul 100": (100 * 132 + 18, "nothing"),
+    **{
+        f"{m} {kind}": (int(1.15 * 250 + more), "nothing")
+        for m in ("ld", "st")
+        for kind, more in (("aligned", 40), ("odd", 60))
+    },
+    "exchange, send late": (165, "kept back"),
+    "exchange, recv late": (165, "kept back"),
+    "ping-pong": (200 * 24, None),
+    "10,000 sldi": (10_100, None),
+    "A": (5592, None),
+    "B": (3566, None),
+    "C": (3004, None),
+    "D": (850, None),
+    "E": (2000, None),
 }

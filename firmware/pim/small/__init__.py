@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worked job of the specification (section 7): two cores, send and recv, an event; ``two.s`` and ``two.toml``."""
+"""The worked job of the specification (section 7): two cores, send and recv, an event; ``two.s``
+and ``two.toml``."""
+
 from pathlib import Path
 
 __all__ = ["CRC", "FOLDER", "JOB", "RESULTS"]

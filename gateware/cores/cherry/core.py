@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Engines of Cherry: a microprogram where everything is serial, else units side by side."""
+
 from .engine.core import PipelinedEngine
 from .params import microcoded
 from .small.core import SmallEngine

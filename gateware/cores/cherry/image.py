@@ -1,13 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program images, program lists and DMA descriptors as they lie in main memory (specification, sections 3.3, 3.4, 7.2).
+"""Program images, program lists and DMA descriptors as they lie in main memory (specification,
+sections 3.3, 3.4, 7.2).
 
-One reader serves model, listing and tests: it asks for words by their offset and refuses the first wrong one. Pure Python.
+One reader serves model, listing and tests: it asks for words by their offset and refuses the first
+wrong one. Pure Python.
 """
+
 import struct
 from dataclasses import dataclass, field
 
-__all__ = ["BITS", "DESCRIPTOR_BYTES", "END", "FILL", "FORMATS", "IN", "IMAGE_MAGIC", "LIST_MAGIC", "OUT", "Descriptor", "ImageError",
-           "ProgramImage", "Step", "Unit", "image_bytes", "list_bytes", "read_descriptor", "read_image", "read_list_header", "read_step", "row_words"]
+__all__ = [
+    "BITS",
+    "DESCRIPTOR_BYTES",
+    "END",
+    "FILL",
+    "FORMATS",
+    "IN",
+    "IMAGE_MAGIC",
+    "LIST_MAGIC",
+    "OUT",
+    "Descriptor",
+    "ImageError",
+    "ProgramImage",
+    "Step",
+    "Unit",
+    "image_bytes",
+    "list_bytes",
+    "read_descriptor",
+    "read_image",
+    "read_list_header",
+    "read_step",
+    "row_words",
+]
 
 IMAGE_MAGIC, LIST_MAGIC = 0x5952_4843, 0x4C52_4843
 VERSION = 1
@@ -22,7 +46,9 @@ END, IN, OUT, FILL = range(4)
 
 
 class ImageError(Exception):
-    """A word that is refused: ``fault`` by name, ``offset`` of the word that it concerns, the ``word``."""
+    """A word that is refused: ``fault`` by name, ``offset`` of the word that it concerns, the
+    ``word``."""
+
     def __init__(self, fault, offset, word):
         super().__init__(f"{fault}: word {word:#010x} at offset {offset:#x}")
         self.fault, self.offset, self.word = fault, offset, word
@@ -30,7 +56,9 @@ class ImageError(Exception):
 
 @dataclass
 class Unit:
-    """Record of an address unit; ``coefficients``: loop -> elements per iteration. All modulo 2^18."""
+    """Record of an address unit; ``coefficients``: loop -> elements per iteration. All modulo
+    2^18."""
+
     address: int
     stride_x: int
     stride_y: int
@@ -41,8 +69,10 @@ class Unit:
 class ProgramImage:
     """A program: what it needs, its records and its instruction words.
 
-    ``loops``: index -> (iterations, body length); ``units``: index -> :class:`Unit`; ``size``: words of the image as read.
+    ``loops``: index -> (iterations, body length); ``units``: index -> :class:`Unit`; ``size``:
+    words of the image as read.
     """
+
     contexts: int = 0
     special: bool = False
     axes: bool = False
@@ -54,7 +84,11 @@ class ProgramImage:
     @property
     def code_word(self):
         """Index of the first instruction's word."""
-        return (HEADER_WORDS + 2 * len(self.loops) + sum(4 + len(u.coefficients) for u in self.units.values()))
+        return (
+            HEADER_WORDS
+            + 2 * len(self.loops)
+            + sum(4 + len(u.coefficients) for u in self.units.values())
+        )
 
     @property
     def size(self):
@@ -65,6 +99,7 @@ class ProgramImage:
 @dataclass
 class Step:
     """An entry of a program list: offsets in bytes from the list's start (0 = none)."""
+
     image: int
     in_list: int = 0
     out_list: int = 0
@@ -77,6 +112,7 @@ class Step:
 @dataclass(frozen=True)
 class Descriptor:
     """A DMA transfer of ``rows`` x ``cols`` elements. ``main`` of a fill is the pattern."""
+
     op: int
     format: str = "fp32"
     main: int = 0
@@ -90,8 +126,18 @@ class Descriptor:
     def to_bytes(self):
         """Its 32 bytes."""
         code = FORMATS.index(self.format) if self.op in (IN, OUT) else 0
-        return struct.pack("<IIIHHiiiI", self.op | code << 8, self.main, self.mem, self.cols, self.rows, self.pitch,
-                           self.mem_pitch, self.mem_step, 0)
+        return struct.pack(
+            "<IIIHHiiiI",
+            self.op | code << 8,
+            self.main,
+            self.mem,
+            self.cols,
+            self.rows,
+            self.pitch,
+            self.mem_pitch,
+            self.mem_step,
+            0,
+        )
 
 
 def row_words(fmt, cols):
@@ -101,24 +147,39 @@ def row_words(fmt, cols):
 
 # Writing
 
+
 def image_bytes(image):
     """The bytes of a :class:`ProgramImage`."""
-    words = [IMAGE_MAGIC, VERSION | image.size << 16,
-             image.contexts | image.special << 8 | image.axes << 9 | image.wide << 10,
-             len(image.words) | len(image.units) << 16 | sum(1 << k for k in image.loops) << 24, 0, 0, 0, 0]
+    words = [
+        IMAGE_MAGIC,
+        VERSION | image.size << 16,
+        image.contexts | image.special << 8 | image.axes << 9 | image.wide << 10,
+        len(image.words) | len(image.units) << 16 | sum(1 << k for k in image.loops) << 24,
+        0,
+        0,
+        0,
+        0,
+    ]
     for _, record in sorted(image.loops.items()):
         words += record
     for index, unit in sorted(image.units.items()):
-        words += [index | sum(1 << k for k in unit.coefficients) << 8, unit.address & _LOW18, unit.stride_x & _LOW18,
-                  unit.stride_y & _LOW18, *(c & _LOW18 for _, c in sorted(unit.coefficients.items()))]
+        words += [
+            index | sum(1 << k for k in unit.coefficients) << 8,
+            unit.address & _LOW18,
+            unit.stride_x & _LOW18,
+            unit.stride_y & _LOW18,
+            *(c & _LOW18 for _, c in sorted(unit.coefficients.items())),
+        ]
     words += image.words
     return struct.pack(f"<{len(words)}I", *words)
 
 
 def list_bytes(steps):
-    """The bytes of a program list: entries, then of each step its in list and out list, then images in order of first use.
+    """The bytes of a program list: entries, then of each step its in list and out list, then images
+    in order of first use.
 
-    ``steps``: list of (image bytes, Step without offsets, in descriptors, out descriptors); equal images lie there once.
+    ``steps``: list of (image bytes, Step without offsets, in descriptors, out descriptors); equal
+    images lie there once.
     """
     offset = 4 * HEADER_WORDS + 4 * ENTRY_WORDS * len(steps)
     lists, images, entries, found = [], [], [], {}
@@ -134,13 +195,25 @@ def list_bytes(steps):
             images.append(data)
             offset += len(data)
         step.image = found[data]
-        entries.append(struct.pack("<8I", step.image, step.in_list, step.out_list, step.prefetch | step.defer << 1,
-                                   step.rebase & _LOW18, step.mask, 0, 0))
+        entries.append(
+            struct.pack(
+                "<8I",
+                step.image,
+                step.in_list,
+                step.out_list,
+                step.prefetch | step.defer << 1,
+                step.rebase & _LOW18,
+                step.mask,
+                0,
+                0,
+            )
+        )
     header = struct.pack("<8I", LIST_MAGIC, VERSION | len(steps) << 16, offset, 0, 0, 0, 0, 0)
     return header + b"".join(entries) + b"".join(lists) + b"".join(images)
 
 
 # Reading. ``word(offset)`` gives a word; what it raises passes through.
+
 
 def _check(condition, fault, offset, word):
     if not condition:
@@ -155,7 +228,8 @@ def _magic(word, magic):
 def read_image(word, params=None, limit=0):
     """The :class:`ProgramImage` whose words ``word(offset)`` gives, checked in their order.
 
-    ``params``: of the build, or ``None``: nothing is checked against it. ``limit``: bytes that it may take; 0: any.
+    ``params``: of the build, or ``None``: nothing is checked against it. ``limit``: bytes that it
+    may take; 0: any.
 
     Raises
     ------
@@ -168,11 +242,19 @@ def read_image(word, params=None, limit=0):
     _check(not limit or 4 * size <= limit, "capacity", 4, second)
     flags = word(8)
     _check(not flags >> 11, "image", 8, flags)
-    image = ProgramImage(flags & 0xFF, bool(flags >> 8 & 1), bool(flags >> 9 & 1), bool(flags >> 10 & 1))
+    image = ProgramImage(
+        flags & 0xFF, bool(flags >> 8 & 1), bool(flags >> 9 & 1), bool(flags >> 10 & 1)
+    )
     if params is not None:
         _check(image.contexts <= params["contexts"], "capacity", 8, flags)
-        _check(not (image.special and not params["sfu_lanes"]) and not (image.axes and not params["reduce_axes"])
-               and image.wide == (params["acc_frac"] == 17), "feature", 8, flags)
+        _check(
+            not (image.special and not params["sfu_lanes"])
+            and not (image.axes and not params["reduce_axes"])
+            and image.wide == (params["acc_frac"] == 17),
+            "feature",
+            8,
+            flags,
+        )
     counts = word(12)
     instructions, units, mask = counts & 0xFFFF, counts >> 16 & 0x3F, counts >> 24
     _check(not counts >> 22 & 3 and units <= 32, "image", 12, counts)
@@ -202,7 +284,9 @@ def read_image(word, params=None, limit=0):
         _check(not record & 0xE0 and index > last, "image", at, record)
         last = index
         address, stride_x, stride_y = take(), take(), take()
-        image.units[index] = Unit(address, stride_x, stride_y, {k: take() for k in range(8) if loops >> k & 1})
+        image.units[index] = Unit(
+            address, stride_x, stride_y, {k: take() for k in range(8) if loops >> k & 1}
+        )
     image.words = [take() for _ in range(instructions)]
     _check(offset == 4 * size, "image", 4, second)
     return image
@@ -242,7 +326,8 @@ def read_step(word, index, size):
 
 
 def read_descriptor(word):
-    """The :class:`Descriptor` of eight words, ``None`` at the end of a list. Raises :class:`ImageError` (fault descriptor)."""
+    """The :class:`Descriptor` of eight words, ``None`` at the end of a list. Raises
+    :class:`ImageError` (fault descriptor)."""
     words = [word(4 * k) for k in range(8)]
     op, code = words[0] & 0xFF, words[0] >> 8 & 0xFF
     _check(not words[0] >> 16 and op <= FILL, "descriptor", 0, words[0])

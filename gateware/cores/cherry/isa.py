@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry: encoding, registers and faults (docs/isa/cherry.md, sections 3, 6 and 7). Pure Python."""
+
 from ...isa.operands import Modulo
 from ...isa.registers import Fault, Register
 from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
@@ -26,6 +27,7 @@ def _length(name, hi, doc):
 def _lacks(name):
     def check(values, params):
         return 0 if params is not None and not params[name] else None
+
     return check
 
 
@@ -37,13 +39,26 @@ def _axis(values, params):
 
 
 def _reduce(name, opcode, doc):
-    return Instruction(name, opcode, (
-        Field("acc", 12, 12, doc="1: the old element of ACC takes part"),
-        Field("axis", 11, 10, legal=range(3), default=0, doc="0: down the columns, 1: along the rows, 2: both"),
-        _length("count", 9, "rows (axis 0, 2) or columns (axis 1)"),
-        Field("target", 7, 6, default=0, doc="row (axis 0, 2) or column (axis 1) of ACC")),
+    return Instruction(
+        name,
+        opcode,
+        (
+            Field("acc", 12, 12, doc="1: the old element of ACC takes part"),
+            Field(
+                "axis",
+                11,
+                10,
+                legal=range(3),
+                default=0,
+                doc="0: down the columns, 1: along the rows, 2: both",
+            ),
+            _length("count", 9, "rows (axis 0, 2) or columns (axis 1)"),
+            Field("target", 7, 6, default=0, doc="row (axis 0, 2) or column (axis 1) of ACC"),
+        ),
         "{acc}<, {axis}<, {count}<, {target}>>>",
-        rules=(Rule("feature", _axis, "this build has no reduce axis but 0", field="axis"),), doc=doc)
+        rules=(Rule("feature", _axis, "this build has no reduce axis but 0", field="axis"),),
+        doc=doc,
+    )
 
 
 def _skip(values, params):
@@ -51,7 +66,11 @@ def _skip(values, params):
 
 
 _UNIT = Field("apu", 12, 8, form=APU, doc="address unit")
-_SHAPE = (_tile("reg", 7, "tile register"), _length("len_y", 5, "rows"), _length("len_x", 3, "columns"))
+_SHAPE = (
+    _tile("reg", 7, "tile register"),
+    _length("len_y", 5, "rows"),
+    _length("len_x", 3, "columns"),
+)
 _LOOP = (Field("loop", 12, 10, form=LOOP, label="loop", doc="loop record"),)
 
 INSTRUCTIONS = (
@@ -69,18 +88,49 @@ INSTRUCTIONS = (
     Instruction("log", 11, rules=_SPECIAL, doc="OUTPUT = log2 of INPUT."),
     Instruction("gtz", 12, doc="OUTPUT = 1 where INPUT is positive, else +0."),
     Instruction("nop", 13, fixed=((12, 9, 0),), doc="Nothing: copy INPUT, INPUT."),
-    Instruction("copy", 13, (_tile("dst", 12, "destination"), _tile("src", 10, "source")), doc="dst = src."),
+    Instruction(
+        "copy", 13, (_tile("dst", 12, "destination"), _tile("src", 10, "source")), doc="dst = src."
+    ),
     Instruction("zero", 14, (_tile("reg", 12, "tile register"),), doc="reg = +0."),
-    Instruction("load", 15, (_UNIT, *_SHAPE, Field("zero", 1, 1, default=0, doc="1: the tile becomes +0 first"),
-                             Field("skip", 0, 0, default=0, doc="1: rows move down by one, row 0 stays")),
-                "{apu}, {reg}<, {len_y}, {len_x}<, {zero}, {skip}>>",
-                rules=(Rule("field", _skip, "4 rows leave no row to skip, expected len_y 1 to 3 with skip", field="len_y"),),
-                doc="len_y rows of len_x elements of MEM into reg."),
-    Instruction("store", 16, (_UNIT, *_SHAPE), "{apu}, {reg}<, {len_y}, {len_x}>", doc="len_y rows of len_x elements of reg "
-                "into MEM."),
-    Instruction("start_independent_loop", 17, _LOOP, doc="Iterations up to the loop's end in any order, in groups of contexts."),
-    Instruction("start_loop", 18, _LOOP, doc="Iterations up to the loop's end, one after the other."),
-    Instruction("end_loop_or_jump_if_needed", 19, _LOOP, aliases=("end_loop",), doc="Next iteration, or on."),
+    Instruction(
+        "load",
+        15,
+        (
+            _UNIT,
+            *_SHAPE,
+            Field("zero", 1, 1, default=0, doc="1: the tile becomes +0 first"),
+            Field("skip", 0, 0, default=0, doc="1: rows move down by one, row 0 stays"),
+        ),
+        "{apu}, {reg}<, {len_y}, {len_x}<, {zero}, {skip}>>",
+        rules=(
+            Rule(
+                "field",
+                _skip,
+                "4 rows leave no row to skip, expected len_y 1 to 3 with skip",
+                field="len_y",
+            ),
+        ),
+        doc="len_y rows of len_x elements of MEM into reg.",
+    ),
+    Instruction(
+        "store",
+        16,
+        (_UNIT, *_SHAPE),
+        "{apu}, {reg}<, {len_y}, {len_x}>",
+        doc="len_y rows of len_x elements of reg into MEM.",
+    ),
+    Instruction(
+        "start_independent_loop",
+        17,
+        _LOOP,
+        doc="Iterations up to the loop's end in any order, in groups of contexts.",
+    ),
+    Instruction(
+        "start_loop", 18, _LOOP, doc="Iterations up to the loop's end, one after the other."
+    ),
+    Instruction(
+        "end_loop_or_jump_if_needed", 19, _LOOP, aliases=("end_loop",), doc="Next iteration, or on."
+    ),
 )
 
 _WORD = "the word"
@@ -88,42 +138,132 @@ _WORD = "the word"
 FAULTS = (
     Fault(1, "opcode", "opcode 20 to 31", _WORD),
     Fault(2, "field", "a bit that must be 0 is not; axis 3; four rows with skip", _WORD),
-    Fault(3, "state", "reason 1: start inside an independent loop, 2: start of an active loop, 3: end without a loop, 4: end of "
-          "another loop than the innermost, 5: end at the wrong distance, 6: more iterations than the contexts that a "
-          "persistent program needs", "[7:0] loop, [15:8] reason"),
-    Fault(4, "capacity", "more instructions than imem, more contexts than built, image or list longer than program_length (pc: "
-          "the header word)", _WORD),
-    Fault(5, "window", "image, list, descriptor or data outside the memory window (pc: list entry or program address, the "
-          "descriptor)", "the byte address"),
+    Fault(
+        3,
+        "state",
+        "reason 1: start inside an independent loop, 2: start of an active loop, 3: end "
+        "without a loop, 4: end of "
+        "another loop than the innermost, 5: end at the wrong distance, 6: more iterations "
+        "than the contexts that a "
+        "persistent program needs",
+        "[7:0] loop, [15:8] reason",
+    ),
+    Fault(
+        4,
+        "capacity",
+        "more instructions than imem, more contexts than built, image or list longer than "
+        "program_length (pc: "
+        "the header word)",
+        _WORD,
+    ),
+    Fault(
+        5,
+        "window",
+        "image, list, descriptor or data outside the memory window (pc: list entry or program "
+        "address, the "
+        "descriptor)",
+        "the byte address",
+    ),
     Fault(6, "bus", "the memory answered with an error (pc as window)", "the byte address"),
-    Fault(7, "program_end", "end of the program with a loop open, or a loop of no iterations that ends beyond it", "the loop"),
+    Fault(
+        7,
+        "program_end",
+        "end of the program with a loop open, or a loop of no iterations that ends beyond it",
+        "the loop",
+    ),
     Fault(8, "aborted", "ended by the host or the cycle limit", "0"),
-    Fault(16, "feature", "special function, reduce axis or acc_frac that this build has not, by the image's flags or met in the "
-          "code", _WORD),
-    Fault(17, "image", "magic, version, reserved bits, order or size of an image or list (pc: the word)", _WORD),
-    Fault(18, "undeclared", "a loop or address unit that the image does not hold", "number, bit 8 set for an address unit"),
-    Fault(19, "mem_range", "address of a load or store not below 2^log_mem", "the first such address, row by row"),
-    Fault(20, "descriptor", "op or format above 3, reserved bits, no rows or columns, an address or pitch that is no multiple of "
-          "4 (pc: the descriptor)", _WORD),
-    Fault(21, "dma_range", "MEM address of a descriptor not below 2^log_mem (pc: the descriptor)", "the MEM address"),
+    Fault(
+        16,
+        "feature",
+        "special function, reduce axis or acc_frac that this build has not, by the image's "
+        "flags or met in the "
+        "code",
+        _WORD,
+    ),
+    Fault(
+        17,
+        "image",
+        "magic, version, reserved bits, order or size of an image or list (pc: the word)",
+        _WORD,
+    ),
+    Fault(
+        18,
+        "undeclared",
+        "a loop or address unit that the image does not hold",
+        "number, bit 8 set for an address unit",
+    ),
+    Fault(
+        19,
+        "mem_range",
+        "address of a load or store not below 2^log_mem",
+        "the first such address, row by row",
+    ),
+    Fault(
+        20,
+        "descriptor",
+        "op or format above 3, reserved bits, no rows or columns, an address or pitch that is "
+        "no multiple of "
+        "4 (pc: the descriptor)",
+        _WORD,
+    ),
+    Fault(
+        21,
+        "dma_range",
+        "MEM address of a descriptor not below 2^log_mem (pc: the descriptor)",
+        "the MEM address",
+    ),
 )
 
 REGISTERS = (
-    Register("dma_in_list", 0x100, "rw", doc="address of descriptors that run before the first step; 0: none"),
-    Register("dma_out_list", 0x104, "rw", doc="address of descriptors that run after the last step; 0: none"),
+    Register(
+        "dma_in_list",
+        0x100,
+        "rw",
+        doc="address of descriptors that run before the first step; 0: none",
+    ),
+    Register(
+        "dma_out_list",
+        0x104,
+        "rw",
+        doc="address of descriptors that run after the last step; 0: none",
+    ),
     Register("options", 0x108, "rw", mask=1, doc="bit 0: prefetch and defer are ignored"),
     Register("step", 0x10C, "r", doc="step that runs, or at which the run stopped"),
-    Register("fault_context", 0x110, "r", doc="[7:0] context, [31:14] its iteration of the independent loop; all ones outside"),
-    Register("cap_size", 0x114, "r", build=True, doc="[4:0] log_mem, [13:8] contexts, [22:16] macs, [28:24] banks"),
-    Register("cap_feature", 0x118, "r", build=True, doc="[3:0] sfu_lanes, [4] reduce_axes, [5] acc_frac is 17, [6] DMA beside programs, "
-             "[31:16] imem"),
-    Register("loop_var", 0x120, "r", count=LOOPS, storage="engine", doc="iteration of the loop when stopped; all ones if it was "
-             "not active"),
+    Register(
+        "fault_context",
+        0x110,
+        "r",
+        doc="[7:0] context, [31:14] its iteration of the independent loop; all ones outside",
+    ),
+    Register(
+        "cap_size",
+        0x114,
+        "r",
+        build=True,
+        doc="[4:0] log_mem, [13:8] contexts, [22:16] macs, [28:24] banks",
+    ),
+    Register(
+        "cap_feature",
+        0x118,
+        "r",
+        build=True,
+        doc="[3:0] sfu_lanes, [4] reduce_axes, [5] acc_frac is 17, [6] DMA beside programs, "
+        "[31:16] imem",
+    ),
+    Register(
+        "loop_var",
+        0x120,
+        "r",
+        count=LOOPS,
+        storage="engine",
+        doc="iteration of the loop when stopped; all ones if it was not active",
+    ),
 )
 
 
 class CherryIsa(Isa):
     """The table; what a fault of a word carries is the word."""
+
     def decode(self, word, params=None):
         decoded = super().decode(word, params)
         return decoded if decoded.fault is None else decoded._replace(detail=word)
@@ -144,5 +284,8 @@ ISA = CherryIsa(
     opcode_fault="opcode",
     field_fault="field",
     fault_detail=lambda word, item: word,
-    doc="18-bit floats on 4x4 tiles, 32 address units driven by loop counters, loops whose iterations may run in any order.",
+    doc=(
+        "18-bit floats on 4x4 tiles, 32 address units driven by loop counters, loops whose "
+        "iterations may run in any order."
+    ),
 )

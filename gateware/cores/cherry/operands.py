@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How operands of Cherry instructions are written: tile registers, declared loops and address units (section 3.2). Pure Python."""
+"""How operands of Cherry instructions are written: tile registers, declared loops and address units
+(section 3.2). Pure Python."""
+
 from ...isa.operands import Form, Named
 
 __all__ = ["APU", "LOOP", "TILE", "TILES", "DeclaredForm"]
 
 #: Names of the tile registers, by number.
 TILES = ("INPUT", "WEIGHTS", "OUTPUT", "ACC")
-TILE = Named(tuple((name, k) for k, name in enumerate(TILES)), numbers=False, fold=False, prefix="$r")
+TILE = Named(
+    tuple((name, k) for k, name in enumerate(TILES)), numbers=False, fold=False, prefix="$r"
+)
 
 
 class DeclaredForm(Form):
-    """A loop or address unit: its declared name, or prefix and number where that number is declared.
+    """A loop or address unit: its declared name, or prefix and number where that number is
+    declared.
 
-    What is declared stands in the state of the assembler's section, by ``kind``: a dict of name -> number
-    (``asm/assembly.py``). A loop may stand in parentheses.
+    What is declared stands in the state of the assembler's section, by ``kind``: a dict of name ->
+    number (``asm/assembly.py``). A loop may stand in parentheses.
     """
+
     def __init__(self, kind, prefix, what, brackets=False):
         self.kind, self.prefix, self.what, self.brackets = kind, prefix, what, brackets
 
@@ -27,12 +33,19 @@ class DeclaredForm(Form):
         if number is None:
             name = cursor.name(f"{self.what}, by name or as {self.prefix}0")
             if name not in declared:
-                cursor.fail(f"no {self.what} is called '{name}'", place=place,
-                            expected=", ".join(declared) or f"one declared by .{self.kind}")
+                cursor.fail(
+                    f"no {self.what} is called '{name}'",
+                    place=place,
+                    expected=", ".join(declared) or f"one declared by .{self.kind}",
+                )
             number = declared[name]
         elif number not in declared.values():
-            cursor.fail(f"{self.prefix}{number} is not declared", place=place,
-                        expected=", ".join(f"{self.prefix}{k}" for k in sorted(declared.values())) or f".{self.kind} before it")
+            cursor.fail(
+                f"{self.prefix}{number} is not declared",
+                place=place,
+                expected=", ".join(f"{self.prefix}{k}" for k in sorted(declared.values()))
+                or f".{self.kind} before it",
+            )
         if closing:
             cursor.expect(")")
         return number

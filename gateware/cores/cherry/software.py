@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of Cherry: images and program lists, their directives and their disassembly."""
+
 from ...isa.software import FileForm, Software
 from .asm.assembly import DIRECTIVES, link
 from .asm.listing import listing

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Constants of Cherry's arithmetic and the tables of its special functions, which model and gateware share (specification, sections 2.1,
+"""Constants of Cherry's arithmetic and the tables of its special functions, which model and
+gateware share (specification, sections 2.1,
 4.4 and 7.6). The tables are computed from their definition."""
+
 from decimal import Decimal, localcontext
 from functools import cache
 
@@ -15,8 +17,12 @@ BIAS = 127
 INF, NAN, ONE = 0x1FE00, 0x1FF00, 0x0FE00
 
 #: Element operations that an execution of an instruction counts; what is not here counts none.
-OPERATIONS = {"matmul": 64, **dict.fromkeys(("mulacc", "add", "sub", "mul", "div", "pow", "max", "sum", "relu", "exp", "log", "gtz"),
-                                            16)}
+OPERATIONS = {
+    "matmul": 64,
+    **dict.fromkeys(
+        ("mulacc", "add", "sub", "mul", "div", "pow", "max", "sum", "relu", "exp", "log", "gtz"), 16
+    ),
+}
 
 #: round(2^27 log2 e), round(2^16 ln 2).
 L2E, LNC = 0xB8AA3B3, 0xB172

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Engine of IMAGine: one, for builds of all sizes."""
+
 from .engine.core import ArrayEngine
 
 __all__ = ["variant"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of IMAGine: statements are calls of the published assembler class, files also its exports."""
+"""Programs of IMAGine: statements are calls of the published assembler class, files also its
+exports."""
+
 from ...isa.software import FileForm, Software
 from .asm.imports import read_export
 from .asm.joblint import check_job
@@ -13,10 +15,16 @@ SOFTWARE = Software(
     forms={
         ".s": FileForm("assembly", doc="assembly"),
         ".bin": FileForm("binary", doc="32-bit little-endian words, nothing else"),
-        ".mem": FileForm("export", read_export, write_export, doc="binary digits with comments, for $readmemb"),
-        ".c": FileForm("export", read_export, write_export, doc="C file; the program is named as the file"),
+        ".mem": FileForm(
+            "export", read_export, write_export, doc="binary digits with comments, for $readmemb"
+        ),
+        ".c": FileForm(
+            "export", read_export, write_export, doc="C file; the program is named as the file"
+        ),
         ".h": FileForm("export", write=write_export, doc="header of the C files (written only)"),
-        ".hex": FileForm("export", read_export, write_export, doc="a word of eight digits a line, for $readmemh"),
+        ".hex": FileForm(
+            "export", read_export, write_export, doc="a word of eight digits a line, for $readmemh"
+        ),
     },
     check_job=check_job,
     statement_reader=StatementReader,

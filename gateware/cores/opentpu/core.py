@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Engines of OpenTPU: the small one where it suffices, else the pipelined one."""
+
 from .engine.core import PipelinedEngine
 from .small.core import SmallEngine, small_fits
 

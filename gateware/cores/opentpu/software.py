@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs of OpenTPU: suffixes of their files, warnings about whole programs."""
+
 from ...isa.software import FileForm, Software
 from .asm.lint import lint
 from .asm.nops import pad_nops, strip_nops

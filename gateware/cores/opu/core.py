@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Engines of the OPU, of which the parameter ``engine`` names one."""
+
 from .engine.core import PipelinedEngine
 from .small.core import SmallEngine
 

@@ -1,11 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sizes that follow from shapes: byte ranges, lines of the buffers, pooled shapes (specification, 4.5, 4.8, 8.1). Pure Python."""
+"""Sizes that follow from shapes: byte ranges, lines of the buffers, pooled shapes (specification,
+4.5, 4.8, 8.1). Pure Python."""
+
 from .isa import UNIT
 from .params import KERNEL_VOLUME, LINE
 from .types import SLOT
 
-__all__ = ["bias_span", "ifm_lines", "ifm_span", "isa_address", "ker_rows", "ker_span", "kernel_legal", "ofm_lines",
-           "pad_bytes", "pad_span", "pooled", "store_span"]
+__all__ = [
+    "bias_span",
+    "ifm_lines",
+    "ifm_span",
+    "isa_address",
+    "ker_rows",
+    "ker_span",
+    "kernel_legal",
+    "ofm_lines",
+    "pad_bytes",
+    "pad_span",
+    "pooled",
+    "store_span",
+]
 
 
 def isa_address(region, unit):
@@ -13,7 +27,9 @@ def isa_address(region, unit):
     return region << 28 | unit * UNIT
 
 
-# Bytes from the first to the last that an instruction may touch (4.8); ``size`` is bytes per element.
+# Bytes from the first to the last that an instruction may touch (4.8); ``size`` is bytes per
+# element.
+
 
 def _map_span(rows, columns, channels, mem_w, size):
     return (((rows - 1) * mem_w + columns - 1) * SLOT + channels) * size
@@ -51,11 +67,13 @@ def pad_bytes(mem_h, mem_w, width, size):
 
 
 def pooled(rows, columns, pool):
-    """Rows and columns after pooling by ``pool`` = (rows, columns, row stride, column stride); the window fits."""
+    """Rows and columns after pooling by ``pool`` = (rows, columns, row stride, column stride); the
+    window fits."""
     return (rows - pool[0]) // pool[2] + 1, (columns - pool[1]) // pool[3] + 1
 
 
 # What a shape takes of the buffers of a build (8.1)
+
 
 def ifm_lines(shape):
     """Lines of ``ifm`` that ``shape`` (rows, columns, channels) needs."""

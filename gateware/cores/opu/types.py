@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The data types of an OPU and every number that follows from them (specification, section 2.3). Pure Python.
+"""The data types of an OPU and every number that follows from them (specification, section 2.3).
+Pure Python.
 
 Model, gateware, assembler and tests take these numbers from here and from nowhere else.
 """
+
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +27,7 @@ class TypeSet:
     name : str
         As the parameter ``types`` has it: ``"8-8-16-16"``.
     """
+
     ifm: int
     ker: int
     bias: int
@@ -61,7 +64,8 @@ class TypeSet:
 
     @property
     def dot_log2(self):
-        """log2 of the bound on abs(S), S the dot product over at most 64 channels; the bound is reached."""
+        """log2 of the bound on abs(S), S the dot product over at most 64 channels; the bound is
+        reached."""
         return self.ifm + self.ker + 4
 
     @property
@@ -71,7 +75,8 @@ class TypeSet:
 
     @property
     def term_bits(self):
-        """Signed bits to which the shifted S of ``conv`` and ``conv.acc`` is clamped before ``ofm`` is added (18)."""
+        """Signed bits to which the shifted S of ``conv`` and ``conv.acc`` is clamped before ``ofm``
+        is added (18)."""
         return self.ofm + 2
 
     @property
@@ -115,7 +120,10 @@ def _range(bits):
 
 
 #: The supported type sets by name, the default first.
-TYPE_SETS = {types.name: types for types in (TypeSet(8, 8, 16, 16), TypeSet(8, 8, 32, 32), TypeSet(16, 16, 32, 32))}
+TYPE_SETS = {
+    types.name: types
+    for types in (TypeSet(8, 8, 16, 16), TypeSet(8, 8, 32, 32), TypeSet(16, 16, 32, 32))
+}
 
 
 def type_set(params):

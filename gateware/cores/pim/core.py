@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engines of the PIM machine: one for any number of processors, and a microprogram for one core on a small chip."""
+"""Engines of the PIM machine: one for any number of processors, and a microprogram for one core on
+a small chip."""
+
 from .engine.core import ManyCoreEngine
 from .small.core import SmallEngine
 

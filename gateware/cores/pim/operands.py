@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Forms of operands that only PIM has: the operands an offset applies to (specification, section 3.5). Pure Python."""
+"""Forms of operands that only PIM has: the operands an offset applies to (specification, section
+3.5). Pure Python."""
+
 from dataclasses import dataclass
 
 from ...isa.operands import Form
@@ -17,8 +19,9 @@ def select_text(value):
 
 @dataclass(frozen=True)
 class Select(Form):
-    """One or more of the letters ``d``, ``1``, ``2``, each once, as far as the instruction has the operand; with ``ignored`` ones nothing
-    is done."""
+    """One or more of the letters ``d``, ``1``, ``2``, each once, as far as the instruction has the
+    operand; with ``ignored`` ones nothing is done."""
+
     letters: str = SELECTS
     ignored: str = ""
 
@@ -32,8 +35,11 @@ class Select(Form):
                 break
             value |= 1 << bit
         if not value:
-            cursor.fail(f"'{text}' selects no operands", place=place,
-                        expected=f"one or more of {', '.join(self.letters)}, as in @8:{self.letters}")
+            cursor.fail(
+                f"'{text}' selects no operands",
+                place=place,
+                expected=f"one or more of {', '.join(self.letters)}, as in @8:{self.letters}",
+            )
         cursor.advance()
         return value
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of PIM: images and their text, the published forms in and out, the pass that shortens code."""
+"""Programs of PIM: images and their text, the published forms in and out, the pass that shortens
+code."""
+
 from functools import cache
 
 from ...isa.software import FileForm, Software
@@ -22,12 +24,22 @@ SOFTWARE = Software(
     forms={
         ".s": FileForm("assembly", doc="assembly"),
         ".bin": FileForm("binary", doc="program image: header, tables, code, weights and biases"),
-        ".json": FileForm("json", read_form, write_json, doc="published JSON dialect; groups from groups.json[.gz] beside it"),
+        ".json": FileForm(
+            "json",
+            read_form,
+            write_json,
+            doc="published JSON dialect; groups from groups.json[.gz] beside it",
+        ),
         ".json.gz": FileForm("json", read_form, write_json, doc="the same, compressed"),
         # Compilers name the same file ``SimulationInfo.gz``.
         ".gz": FileForm("json", read_form, write_json, doc="the same"),
         ".pim": FileForm("container", read_form, doc="record container of one core, core_<id>.pim"),
-        "/": FileForm("container", read_form, write_folder, doc="folder of core_<id>.pim, config.json and groups.json"),
+        "/": FileForm(
+            "container",
+            read_form,
+            write_folder,
+            doc="folder of core_<id>.pim, config.json and groups.json",
+        ),
     },
     directives=(*DIRECTIVES, *IMPORTS),
     # Building the reader of plain lines takes a while: once is enough.

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The three code forms of PIM: 64 bits, 32 bits, and packed, a mix of both (specification, sections 3.1 to 3.3).
+"""The three code forms of PIM: 64 bits, 32 bits, and packed, a mix of both (specification, sections
+3.1 to 3.3).
 
 Pure Python. Whatever the form, an instruction is one 64-bit word, that of the 64-bit form.
 """
+
 from dataclasses import dataclass
 
 from ...isa.table import Storage
@@ -36,21 +38,25 @@ def narrow(word):
 @dataclass(frozen=True)
 class _Short(Storage):
     """Mode 1: the low word alone."""
+
     def store(self, word):
         low = narrow(word)
         if low is None:
-            raise ValueError("the instruction has no 32-bit form (its offset or immediate does not fit)")
+            raise ValueError(
+                "the instruction has no 32-bit form (its offset or immediate does not fit)"
+            )
         return low.to_bytes(4, "little")
 
     def load(self, data, offset=0):
         if offset + 4 > len(data):
             return None
-        return expand(int.from_bytes(data[offset:offset + 4], "little")), 4
+        return expand(int.from_bytes(data[offset : offset + 4], "little")), 4
 
 
 @dataclass(frozen=True)
 class _Packed(Storage):
     """Mode 2: 32-bit words; an opcode above 32 marks the first half of a 64-bit word."""
+
     def store(self, word):
         low = narrow(word)
         if low is not None and word & 63 <= WIDE:
@@ -62,19 +68,22 @@ class _Packed(Storage):
     def raw(self, value):
         wide = value & 63 > WIDE
         if not 0 <= value < 1 << (64 if wide else 32):
-            raise ValueError("the word does not fit, expected 0 to 0xffffffff, or 0xffffffffffffffff with an opcode "
-                             f"above {WIDE}")
+            raise ValueError(
+                "the word does not fit, expected 0 to 0xffffffff, or 0xffffffffffffffff with "
+                "an opcode "
+                f"above {WIDE}"
+            )
         return value.to_bytes(8 if wide else 4, "little")
 
     def load(self, data, offset=0):
         if offset + 4 > len(data):
             return None
-        low = int.from_bytes(data[offset:offset + 4], "little")
+        low = int.from_bytes(data[offset : offset + 4], "little")
         if low & 63 <= WIDE:
             return expand(low), 4
         if offset + 8 > len(data):
             return None
-        return low - WIDE | int.from_bytes(data[offset + 4:offset + 8], "little") << 32, 8
+        return low - WIDE | int.from_bytes(data[offset + 4 : offset + 8], "little") << 32, 8
 
 
 #: By number of the mode in the image.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The table behind ``vtanh`` and ``vsigm`` (specification, section 4.3). Pure Python."""
+
 import math
 
 __all__ = ["STEPS", "TANH"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The assembler: statements to words, by an ISA's table."""
+
 import difflib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,9 @@ __all__ = ["Assembler", "Item", "Section", "assemble", "assemble_text"]
 
 @dataclass
 class Item:
-    """One assembled instruction: ``instruction`` and ``values`` are ``None`` and empty for a raw word that is none."""
+    """One assembled instruction: ``instruction`` and ``values`` are ``None`` and empty for a raw
+    word that is none."""
+
     instruction: object
     values: dict
     word: int
@@ -29,6 +32,7 @@ class Item:
 @dataclass
 class Section:
     """Instructions that lie together, in one storage; ``state`` is the ISA's."""
+
     name: object
     storage: object
     items: list = field(default_factory=list)
@@ -54,6 +58,7 @@ class Assembler(Source):
     exports : bool
         Whether directives that write files do so.
     """
+
     def __init__(self, software, params=None, *, exports=False):
         super().__init__(software.isa.syntax, software.bulk)
         self.exports = exports
@@ -66,7 +71,9 @@ class Assembler(Source):
         self.lines = {}
         self._directives = {d.name: d for d in software.directives}
         self.section = self.open_section(None)
-        self.statement_reader = software.statement_reader(self) if software.statement_reader is not None else None
+        self.statement_reader = (
+            software.statement_reader(self) if software.statement_reader is not None else None
+        )
 
     # For directives, macros and link
 
@@ -99,11 +106,14 @@ class Assembler(Source):
         except ValueError as error:
             raise AsmError(str(error), place=place) from None
         decoded = self.isa.decode(self.section.storage.load(stored)[0], self.params)
-        instruction, values = (decoded.instruction, decoded.values) if decoded.fault is None else (None, {})
+        instruction, values = (
+            (decoded.instruction, decoded.values) if decoded.fault is None else (None, {})
+        )
         self.section.items.append(Item(instruction, values, word, place, raw=True))
 
     def lay_out(self, section, base=0):
-        """The bytes of ``section``, to lie at offset ``base`` of the image; their source lines are noted."""
+        """The bytes of ``section``, to lie at offset ``base`` of the image; their source lines are
+        noted."""
         pieces, storage = [], section.storage
         for item in section.items:
             try:
@@ -135,14 +145,20 @@ class Assembler(Source):
             return
         name = first.text
         cursor.index = 1
-        if first.kind == "sign" and len(statement.tokens) > 1 and statement.tokens[1].column == first.end:
+        if (
+            first.kind == "sign"
+            and len(statement.tokens) > 1
+            and statement.tokens[1].column == first.end
+        ):
             name += statement.tokens[1].text
             cursor.index = 2
         self._instruction(name, cursor, Place(statement.file, first.line, first.column))
 
     def _front(self, first, cursor):
         cursor.index = 1
-        self.statement_reader.statement(first.text, cursor, Place(cursor.statement.file, first.line, first.column))
+        self.statement_reader.statement(
+            first.text, cursor, Place(cursor.statement.file, first.line, first.column)
+        )
 
     def _directive(self, name, cursor):
         if name == ".word":
@@ -168,13 +184,20 @@ class Assembler(Source):
             stem, letters = name.split(".", 1)
             entries = isa.mnemonics.get(isa.fold(stem))
             if entries is not None and not any(e.flags for e in entries):
-                cursor.fail(f"flag '{letters[:1]}' is not allowed on {isa.fold(stem)}",
-                            place=place._replace(column=place.column + len(stem) + 1), expected="no flags")
+                cursor.fail(
+                    f"flag '{letters[:1]}' is not allowed on {isa.fold(stem)}",
+                    place=place._replace(column=place.column + len(stem) + 1),
+                    expected="no flags",
+                )
             name = stem
         if entries is None:
             known = sorted(isa.mnemonics)
-            close = difflib.get_close_matches(isa.fold(name), known, 4) if len(known) > 16 else known
-            cursor.fail(f"unknown mnemonic '{name}'", place=place, expected=", ".join(close or known))
+            close = (
+                difflib.get_close_matches(isa.fold(name), known, 4) if len(known) > 16 else known
+            )
+            cursor.fail(
+                f"unknown mnemonic '{name}'", place=place, expected=", ".join(close or known)
+            )
         dotted = place.column + len(name) < self._end(cursor)
         flags = self._flags(name, letters, entries, place) if dotted else {}
         furthest, begin = None, cursor.index
@@ -200,13 +223,19 @@ class Assembler(Source):
         known = {self.isa.fold(f.flag): f for e in entries for f in e.flags}
         choice = ", ".join(known)
         if not letters:
-            raise AsmError("no flags after '.'", place=place._replace(column=place.column + len(name)),
-                           expected=f"letters of {choice}")
+            raise AsmError(
+                "no flags after '.'",
+                place=place._replace(column=place.column + len(name)),
+                expected=f"letters of {choice}",
+            )
         flags = {}
         for k, letter in enumerate(letters):
             if self.isa.fold(letter) not in known:
-                raise AsmError(f"flag '{letter}' is not allowed on {self.isa.fold(name)}",
-                               place=place._replace(column=place.column + len(name) + 1 + k), expected=choice)
+                raise AsmError(
+                    f"flag '{letter}' is not allowed on {self.isa.fold(name)}",
+                    place=place._replace(column=place.column + len(name) + 1 + k),
+                    expected=choice,
+                )
             flags[known[self.isa.fold(letter)].name] = 1
         return flags
 
@@ -216,8 +245,11 @@ class Assembler(Source):
                 values[f.name] = 0 if f.flag else f.default
             value = values[f.name]
             if value not in f.written:
-                raise AsmError(f"{f.title} of {entry.mnemonic} is {_shown(value)}", expected=f.expected,
-                               place=places.get(f.name, place))
+                raise AsmError(
+                    f"{f.title} of {entry.mnemonic} is {_shown(value)}",
+                    expected=f.expected,
+                    place=places.get(f.name, place),
+                )
         exists = isinstance(entry, Macro) or built(self.params, entry.only_if)
         for rule in entry.rules if exists else ():
             if rule.check(values, self.params) is not None:
@@ -234,14 +266,20 @@ class Assembler(Source):
 
     def _warn_unbuilt(self, entry, values, place, exists):
         if not exists:
-            then = f"it acts as {entry.unbuilt}" if entry.unbuilt else f"fault {self.isa.opcode_fault}"
+            then = (
+                f"it acts as {entry.unbuilt}" if entry.unbuilt else f"fault {self.isa.opcode_fault}"
+            )
             self.warn(place, f"{entry.mnemonic} is not built with these parameters: {then}")
             return
         for f in entry.fields:
             if f.only_if and values[f.name] and not built(self.params, f.only_if):
-                then = "it is ignored" if f.unbuilt == "ignored" else f"fault {self.isa.field_fault}"
+                then = (
+                    "it is ignored" if f.unbuilt == "ignored" else f"fault {self.isa.field_fault}"
+                )
                 what = f"flag {f.flag}" if f.flag else f.title
-                self.warn(place, f"{what} of {entry.mnemonic} is not built with these parameters: {then}")
+                self.warn(
+                    place, f"{what} of {entry.mnemonic} is not built with these parameters: {then}"
+                )
 
     # The end
 
@@ -263,7 +301,9 @@ class Assembler(Source):
                 data.append(self.lay_out(section, base))
                 base += len(data[-1])
             data = b"".join(data)
-        return Program(data, sorted(self.warnings, key=lambda w: self.order(w.place)), self.lines, extra)
+        return Program(
+            data, sorted(self.warnings, key=lambda w: self.order(w.place)), self.lines, extra
+        )
 
 
 def _shown(value):
@@ -278,7 +318,8 @@ def assemble(software, path, params=None, *, exports=False):
     software : Software
     path : str or Path
     params : dict, optional
-        Build parameters (``ParameterSpace.resolve``) that sizes are checked against; ``None`` checks encodings alone.
+        Build parameters (``ParameterSpace.resolve``) that sizes are checked against; ``None``
+        checks encodings alone.
     exports : bool
         Whether directives that write files do so.
 
@@ -298,14 +339,15 @@ def assemble(software, path, params=None, *, exports=False):
         raise AsmError("the source is empty", file=path, expected="at least one instruction")
     program = assembler.finish()
     if not program.data:
-        raise AsmError("the source has no instruction", place=assembler.last_place, expected="at least one")
+        raise AsmError(
+            "the source has no instruction", place=assembler.last_place, expected="at least one"
+        )
     return program
 
 
 def assemble_text(software, text, name="<text>", params=None, *, exports=False):
-    """As :func:`assemble`, of ``text``; ``name`` stands in messages. Includes are relative to the current folder."""
+    """As :func:`assemble`, of ``text``; ``name`` stands in messages. Includes are relative to the
+    current folder."""
     assembler = Assembler(software, params, exports=exports)
     assembler.read_text(text, name)
     return assembler.finish()
-
-

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A place in a statement, and the reading of expressions there. Forms and directives of an ISA get one."""
+"""A place in a statement, and the reading of expressions there. Forms and directives of an ISA get
+one."""
+
 import re
 
 from quintet.gateware.isa.operands import number_text
@@ -8,7 +10,8 @@ from .errors import AsmError, Place
 
 __all__ = ["Cursor"]
 
-# Values are exact and may be wide, but not so wide that `1 << (1 << 40)` takes the machine's memory.
+# Values are exact and may be wide, but not so wide that `1 << (1 << 40)` takes the machine's
+# memory.
 _WIDEST = 1 << 13
 _DEEPEST = 100
 
@@ -25,6 +28,7 @@ class Cursor:
     assembler : Assembler
         Whose ``state`` holds what an ISA's directives declared.
     """
+
     def __init__(self, statement, symbols, index=0, assembler=None):
         self.statement = statement
         self.symbols = symbols
@@ -48,7 +52,9 @@ class Cursor:
     def place(self):
         """Place of the next token, or behind the last one."""
         token = self.token
-        return Place(self.statement.file, *((token.line, token.column) if token else self.statement.end))
+        return Place(
+            self.statement.file, *((token.line, token.column) if token else self.statement.end)
+        )
 
     def shown(self):
         """The next token as a message shows it."""
@@ -92,7 +98,7 @@ class Cursor:
         self.index += 1
         return word
 
-    def string(self, what="a \"string\""):
+    def string(self, what='a "string"'):
         """Reads a string."""
         token = self.token
         if token is None or token.kind != "string":
@@ -104,7 +110,8 @@ class Cursor:
         return name in self.symbols
 
     def take_prefixed(self, prefix):
-        """Reads ``prefix`` and a decimal number written together (``$a12``); without them reads nothing: ``None``."""
+        """Reads ``prefix`` and a decimal number written together (``$a12``); without them reads
+        nothing: ``None``."""
         tokens, text, index = self.statement.tokens, "", self.index
         while index < len(tokens) and (not text or tokens[index].column == tokens[index - 1].end):
             text += tokens[index].text
@@ -120,17 +127,26 @@ class Cursor:
     # Expressions
 
     def expression(self):
-        """Reads an integer expression: ``+ - * / % << >> & | ( )``, ``/`` exact, ``%`` with the divisor's sign."""
+        """Reads an integer expression: ``+ - * / % << >> & | ( )``, ``/`` exact, ``%`` with the
+        divisor's sign."""
         return self._level(0)
 
     def tight_expression(self):
-        """Reads an expression that ends at a blank outside parentheses, for operands separated by blanks (``4 -1``)."""
+        """Reads an expression that ends at a blank outside parentheses, for operands separated by
+        blanks (``4 -1``)."""
         tokens, end, depth = self.statement.tokens, self.index, 0
-        while end < len(tokens) and (end == self.index or depth or tokens[end].column == tokens[end - 1].end):
+        while end < len(tokens) and (
+            end == self.index or depth or tokens[end].column == tokens[end - 1].end
+        ):
             depth += (tokens[end].text == "(") - (tokens[end].text == ")")
             end += 1
         rest = (tokens[end].line, tokens[end].column) if end < len(tokens) else self.statement.end
-        inner = Cursor(self.statement._replace(tokens=tokens[:end], end=rest), self.symbols, self.index, self.assembler)
+        inner = Cursor(
+            self.statement._replace(tokens=tokens[:end], end=rest),
+            self.symbols,
+            self.index,
+            self.assembler,
+        )
         value = inner.expression()
         inner.expect_end(expected="a blank or the end of the line")
         self.index = end
@@ -140,7 +156,11 @@ class Cursor:
         if level == len(_LEVELS):
             return self._unary()
         value = self._level(level + 1)
-        while (token := self.token) is not None and token.kind == "sign" and token.text in _LEVELS[level]:
+        while (
+            (token := self.token) is not None
+            and token.kind == "sign"
+            and token.text in _LEVELS[level]
+        ):
             place = self.place
             self.index += 1
             value = self._apply(token.text, value, self._level(level + 1), place)
@@ -150,8 +170,11 @@ class Cursor:
         if sign in "/%" and right == 0:
             self.fail(f"'{sign}' by zero", place=place)
         if sign == "/" and left % right:
-            self.fail(f"{number_text(left)} / {number_text(right)} is not a whole number", place=place,
-                      expected="an exact division")
+            self.fail(
+                f"{number_text(left)} / {number_text(right)} is not a whole number",
+                place=place,
+                expected="an exact division",
+            )
         if sign in ("<<", ">>"):
             if right < 0:
                 self.fail(f"shift by {number_text(right)}", place=place, expected="0 or more")
@@ -159,9 +182,16 @@ class Cursor:
                 return left >> min(right, _WIDEST)
             if left and right > _WIDEST:
                 self.fail("value too wide", place=place, expected=f"at most {_WIDEST} bits")
-        value = {"+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right,
-                 "/": lambda: left // right, "%": lambda: left % right, "<<": lambda: left << right if left else 0,
-                 "&": lambda: left & right, "|": lambda: left | right}[sign]()
+        value = {
+            "+": lambda: left + right,
+            "-": lambda: left - right,
+            "*": lambda: left * right,
+            "/": lambda: left // right,
+            "%": lambda: left % right,
+            "<<": lambda: left << right if left else 0,
+            "&": lambda: left & right,
+            "|": lambda: left | right,
+        }[sign]()
         if value.bit_length() > _WIDEST:
             self.fail("value too wide", place=place, expected=f"at most {_WIDEST} bits")
         return value
@@ -173,18 +203,27 @@ class Cursor:
         token = self.token
         if token is not None and token.kind == "number":
             if token.value is None:
-                self.fail(f"bad number '{token.text[:40]}'", expected="decimal, 0x, 0o or 0b digits")
+                self.fail(
+                    f"bad number '{token.text[:40]}'", expected="decimal, 0x, 0o or 0b digits"
+                )
             self.index += 1
             value = token.value
         elif token is not None and token.kind == "name":
             if token.text not in self.symbols:
-                self.fail(f"unknown name '{token.text}'", expected="a number or a name defined before by .equ")
+                self.fail(
+                    f"unknown name '{token.text}'",
+                    expected="a number or a name defined before by .equ",
+                )
             self.index += 1
             value = self.symbols[token.text]
         elif self.accept("("):
             self._depth += 1
             if self._depth > _DEEPEST:
-                self.fail("parentheses nested too deeply", place=begin, expected=f"at most {_DEEPEST} levels")
+                self.fail(
+                    "parentheses nested too deeply",
+                    place=begin,
+                    expected=f"at most {_DEEPEST} levels",
+                )
             value = self._level(0)
             self.expect(")")
             self._depth -= 1

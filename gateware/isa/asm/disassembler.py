@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The disassembler: every word to the text that assembles to the same word."""
+
 from quintet.gateware.isa.table import TableError
 
 from .errors import AsmError
@@ -11,8 +12,8 @@ __all__ = ["disassemble", "instruction_text"]
 def disassemble(software, data, params=None):
     """Canonical text of a binary program, one line a word; assembled again it gives the same bytes.
 
-    Words that are no legal instructions, or that the assembler would code otherwise, become ``.word``, with the fault
-    they raise as a comment.
+    Words that are no legal instructions, or that the assembler would code otherwise, become
+    ``.word``, with the fault they raise as a comment.
 
     Parameters
     ----------
@@ -28,8 +29,10 @@ def disassemble(software, data, params=None):
     """
     isa = software.isa
     if software.listing is not None:
+
         def text(word, stored, storage=isa.storage[0]):
             return instruction_text(isa, word, stored, storage, params)
+
         try:
             return software.listing(software, data, params, text)
         except TableError as error:
@@ -38,10 +41,14 @@ def disassemble(software, data, params=None):
     while offset < len(data):
         taken = storage.load(data, offset)
         if taken is None:
-            wanted = f"a multiple of {storage.size} bytes" if len(isa.storage) == 1 else "a whole last word"
+            wanted = (
+                f"a multiple of {storage.size} bytes"
+                if len(isa.storage) == 1
+                else "a whole last word"
+            )
             raise AsmError(f"{len(data)} bytes are no whole number of words", expected=wanted)
         word, size = taken
-        lines.append(instruction_text(isa, word, data[offset:offset + size], storage, params))
+        lines.append(instruction_text(isa, word, data[offset : offset + size], storage, params))
         offset += size
     return "".join(line + "\n" for line in lines)
 

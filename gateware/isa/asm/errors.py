@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the assembler has to say: one line each, with file, line and column."""
+
 from typing import NamedTuple
 
 __all__ = ["AsmError", "AsmWarning", "Place"]
@@ -7,6 +8,7 @@ __all__ = ["AsmError", "AsmWarning", "Place"]
 
 class Place(NamedTuple):
     """A place in a source file; lines and columns count from 1."""
+
     file: str
     line: int
     column: int
@@ -16,7 +18,8 @@ class Place(NamedTuple):
 
 
 class AsmError(ValueError):
-    """A source or program file that is refused; its text is one line, ``file:line:column: message, expected ...``.
+    """A source or program file that is refused; its text is one line, ``file:line:column: message,
+    expected ...``.
 
     Attributes
     ----------
@@ -25,6 +28,7 @@ class AsmError(ValueError):
     expected : str
         What would have been right; may be empty.
     """
+
     def __init__(self, message, *, place=None, expected="", file=None):
         self.message, self.place, self.expected = message, place, expected
         where = f"{place}: " if place is not None else f"{file}: " if file is not None else ""
@@ -32,7 +36,9 @@ class AsmError(ValueError):
 
 
 class AsmWarning(NamedTuple):
-    """Something that assembles but is likely not meant; its text is one line like that of an error."""
+    """Something that assembles but is likely not meant; its text is one line like that of an
+    error."""
+
     place: Place
     message: str
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program files in every form that an ISA declares: read and written by their suffixes."""
+
 from pathlib import Path
 
 from quintet.gateware.isa.files import LARGEST, FileError, write_whole
@@ -13,13 +14,18 @@ __all__ = ["load_program", "save_program", "suffix_of"]
 
 
 def suffix_of(software, path):
-    """The longest suffix in ``software.forms`` that the name of ``path`` ends in; :class:`AsmError` if there is none."""
+    """The longest suffix in ``software.forms`` that the name of ``path`` ends in; :class:`AsmError`
+    if there is none."""
     if "/" in software.forms and (str(path).endswith("/") or Path(path).is_dir()):
         return "/"
     name = Path(path).name
     fitting = [suffix for suffix in software.forms if name.endswith(suffix)]
     if not fitting:
-        raise AsmError(f"no program form of {software.isa.name} has this suffix", file=path, expected=", ".join(software.forms))
+        raise AsmError(
+            f"no program form of {software.isa.name} has this suffix",
+            file=path,
+            expected=", ".join(software.forms),
+        )
     return max(fitting, key=len)
 
 
@@ -56,7 +62,11 @@ def load_program(software, path, params=None, *, most=LARGEST, exports=False):
         check_size(software, data, path)
         return Program(data)
     if form.read is None:
-        readable = [s for s, f in software.forms.items() if f.kind in ("assembly", "binary") or f.read is not None]
+        readable = [
+            s
+            for s, f in software.forms.items()
+            if f.kind in ("assembly", "binary") or f.read is not None
+        ]
         raise AsmError("this form is only written", file=path, expected=", ".join(readable))
     return _read_form(form, software, path, params)
 
@@ -79,11 +89,15 @@ def _read_form(form, software, path, params):
 
 
 def check_size(software, data, path):
-    """Refuses ``data`` that is no whole number of words (where the words' storage alone decides)."""
+    """Refuses ``data`` that is no whole number of words (where the words' storage alone
+    decides)."""
     storage = software.isa.storage[0]
     if software.link is None and len(software.isa.storage) == 1 and len(data) % storage.size:
-        raise AsmError(f"{len(data)} bytes are no whole number of words", file=path,
-                       expected=f"a multiple of {storage.size} bytes")
+        raise AsmError(
+            f"{len(data)} bytes are no whole number of words",
+            file=path,
+            expected=f"a multiple of {storage.size} bytes",
+        )
 
 
 def save_program(software, program, path):
@@ -96,7 +110,9 @@ def save_program(software, program, path):
     """
     form = software.forms[suffix_of(software, path)]
     if form.kind != "binary" and form.write is None:
-        writable = [s for s, f in software.forms.items() if f.kind == "binary" or f.write is not None]
+        writable = [
+            s for s, f in software.forms.items() if f.kind == "binary" or f.write is not None
+        ]
         raise AsmError("this form is only read", file=path, expected=", ".join(writable))
     if form.write is not None:
         try:
@@ -104,7 +120,9 @@ def save_program(software, program, path):
         except OSError as error:
             raise AsmError(f"cannot be written ({error.strerror or error})", file=path) from None
         except ValueError as error:
-            raise error if isinstance(error, AsmError) else AsmError(str(error), file=path) from None
+            raise (
+                error if isinstance(error, AsmError) else AsmError(str(error), file=path)
+            ) from None
         return
     try:
         write_whole(path, program.data)

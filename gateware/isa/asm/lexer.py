@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Source text to tokens."""
+
 import re
 from typing import Any, NamedTuple
 
@@ -7,13 +8,16 @@ from .errors import AsmError, Place
 
 __all__ = ["Statement", "Token", "statements"]
 
-_TOKEN = re.compile(r"""
+_TOKEN = re.compile(
+    r"""
     (?P<float>\d[\d_]*(?:\.[\d_]*(?:[eE][+-]?\d+)?|[eE][+-]?\d+)(?!\w))
   | (?P<number>\d\w*)
   | (?P<name>\.?[A-Za-z_][\w.]*)
   | (?P<string>"(?:[^"\\]|\\.)*")
   | (?P<sign><<|>>|\S)
-""", re.VERBOSE | re.ASCII)
+""",
+    re.VERBOSE | re.ASCII,
+)
 
 _NUMBERS = (
     (re.compile(r"0[xX]([0-9a-fA-F_]+)", re.ASCII), 16),
@@ -27,9 +31,11 @@ _LONGEST_NUMBER = 4000
 
 
 class Token(NamedTuple):
-    """``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; a bad number has ``value`` ``None``.
+    """``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; a bad number has
+    ``value`` ``None``.
 
     A run of lines that an ISA read at once (``Software.bulk``) is one token of kind ``bulk``."""
+
     kind: str
     text: str
     line: int
@@ -43,7 +49,9 @@ class Token(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """The tokens of one statement (never empty) and the file they stand in; ``end`` is the place behind the last."""
+    """The tokens of one statement (never empty) and the file they stand in; ``end`` is the place
+    behind the last."""
+
     file: str
     tokens: tuple
     end: tuple
@@ -85,7 +93,8 @@ def statements(text, file, syntax, bulk=None):
     Raises
     ------
     AsmError
-        A bracket that is still open at the end of the file (where an open bracket carries on to the next line).
+        A bracket that is still open at the end of the file (where an open bracket carries on to the
+        next line).
     """
     found, held, depth = [], [], 0
     opened = None
@@ -96,7 +105,9 @@ def statements(text, file, syntax, bulk=None):
         if bulk is not None and not depth and number >= single:
             value, count = bulk.read(lines, number)
             if value is not None:
-                found.append(Statement(file, (Token("bulk", "", number + 1, 1, value),), (number + count, 1)))
+                found.append(
+                    Statement(file, (Token("bulk", "", number + 1, 1, value),), (number + count, 1))
+                )
                 number += count
                 continue
             single = number + count
@@ -114,5 +125,7 @@ def statements(text, file, syntax, bulk=None):
             found.append(Statement(file, tuple(held), (held[-1].line, held[-1].end)))
             held = []
     if held:
-        raise AsmError(f"'{opened.text}' is never closed", place=Place(file, opened.line, opened.column))
+        raise AsmError(
+            f"'{opened.text}' is never closed", place=Place(file, opened.line, opened.column)
+        )
     return found

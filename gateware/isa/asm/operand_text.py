@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operands of one instruction: read by its syntax, and printed by it."""
+
 from .errors import AsmError
 
 __all__ = ["format_operands", "read_operands"]
 
 
 def read_operands(entry, cursor, *, named=False):
-    """``(values, places)`` by field name, of the operands at ``cursor``, up to the end of the statement.
+    """``(values, places)`` by field name, of the operands at ``cursor``, up to the end of the
+    statement.
 
-    ``entry`` is an instruction or macro. Raises :class:`AsmError`; of several syntaxes the error is that of the one
-    which went furthest.
+    ``entry`` is an instruction or macro. Raises :class:`AsmError`; of several syntaxes the error is
+    that of the one which went furthest.
     """
     begin, furthest = cursor.index, None
     for tree in entry.syntaxes:
@@ -60,14 +62,21 @@ def _read_named(entry, tree, cursor):
         if word is not None and cursor.accept("="):
             keyed = True
             if word not in order:
-                cursor.fail(f"{entry.mnemonic} has no operand '{word}'", place=place,
-                            expected=", ".join(order) or "none")
+                cursor.fail(
+                    f"{entry.mnemonic} has no operand '{word}'",
+                    place=place,
+                    expected=", ".join(order) or "none",
+                )
             if word in values:
                 cursor.fail(f"{word} is given twice", place=place)
         else:
             cursor.index -= 1
             if keyed:
-                cursor.fail("an operand without a name after one with a name", place=place, expected="name=value")
+                cursor.fail(
+                    "an operand without a name after one with a name",
+                    place=place,
+                    expected="name=value",
+                )
             if len(values) == len(order):
                 cursor.expect_end(expected=f"end of line after {entry.usage}")
             word = order[len(values)]
@@ -88,7 +97,8 @@ def _flat(items):
 
 
 def _arity(items):
-    """(least, most) operands of a syntax of nothing but operands and commas; ``None`` for any other."""
+    """(least, most) operands of a syntax of nothing but operands and commas; ``None`` for any
+    other."""
     least = most = 0
     for kind, item in items:
         if kind == "operand":
@@ -120,8 +130,11 @@ def _count_error(entry, tree, cursor):
         return None
     takes = str(arity[0]) if arity[0] == arity[1] else f"{arity[0]} to {arity[1]}"
     noun = "operand" if takes == "1" else "operands"
-    return AsmError(f"{entry.mnemonic} takes {takes if arity[1] else 'no'} {noun}, not {count}", expected=entry.usage,
-                    place=extra if count > arity[1] else cursor.place)
+    return AsmError(
+        f"{entry.mnemonic} takes {takes if arity[1] else 'no'} {noun}, not {count}",
+        expected=entry.usage,
+        place=extra if count > arity[1] else cursor.place,
+    )
 
 
 def format_operands(entry, values):

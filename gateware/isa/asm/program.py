@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program as an assembler makes it and the loader writes it into main memory; sources and binaries read whole."""
+"""A program as an assembler makes it and the loader writes it into main memory; sources and
+binaries read whole."""
+
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -12,6 +14,7 @@ __all__ = ["Program", "SourceLine", "read_program", "read_source"]
 
 class SourceLine(NamedTuple):
     """Where an instruction comes from."""
+
     file: str
     line: int
 
@@ -33,6 +36,7 @@ class Program:
     extra : dict
         Whatever the ISA adds.
     """
+
     data: bytes
     warnings: list = field(default_factory=list)
     lines: dict = field(default_factory=dict)
@@ -44,7 +48,8 @@ class Program:
 
 
 def read_program(path, most):
-    """The bytes of a program file of at most ``most``; raises :class:`AsmError` if it cannot be read."""
+    """The bytes of a program file of at most ``most``; raises :class:`AsmError` if it cannot be
+    read."""
     try:
         return read_bytes(path, most)
     except FileError as error:
@@ -56,5 +61,7 @@ def read_source(path):
     try:
         text = read_program(path, MOST_TEXT).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise AsmError(f"byte {error.start} is not UTF-8 text", file=path, expected="an assembly source") from None
+        raise AsmError(
+            f"byte {error.start} is not UTF-8 text", file=path, expected="an assembly source"
+        ) from None
     return text.replace("\r\n", "\n")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sources as the assembler walks through them: constants, includes, repetition."""
+
 import os
 from pathlib import Path
 
@@ -21,18 +22,19 @@ class Source:
 
     A subclass has ``execute(statement)`` for the others.
     """
+
     COMMON = (".endr", ".equ", ".include", ".rept")
 
     def __init__(self, syntax, bulk=None):
         self.syntax, self.bulk = syntax, bulk
         self.symbols = {}
         self.last_place = Place("<text>", 1, 1)
-        self._defined = {}              # constant -> where
-        self._open = []                 # files being read: (resolved path or None, as shown)
-        self._parsed = {}               # resolved path -> statements
-        self._files = {}                # shown name -> order of first mention
-        self._repeats = 0               # depth of .rept
-        self._copied = 0                # statements executed beyond those written once
+        self._defined = {}  # constant -> where
+        self._open = []  # files being read: (resolved path or None, as shown)
+        self._parsed = {}  # resolved path -> statements
+        self._files = {}  # shown name -> order of first mention
+        self._repeats = 0  # depth of .rept
+        self._copied = 0  # statements executed beyond those written once
         self._included = 0
 
     # Files
@@ -60,7 +62,9 @@ class Source:
         self._run_file(resolved, shown, self._parsed[resolved], again)
 
     def read_text(self, text, name):
-        self._run_file(None, name, statements(text.replace("\r\n", "\n"), name, self.syntax, self.bulk), False)
+        self._run_file(
+            None, name, statements(text.replace("\r\n", "\n"), name, self.syntax, self.bulk), False
+        )
 
     def _run_file(self, resolved, shown, body, again):
         self._files.setdefault(shown, len(self._files))
@@ -83,7 +87,7 @@ class Source:
             word = statement.tokens[0].text
             if word == ".rept":
                 end = _matching_end(body, index)
-                self._repeat(statement, body[index + 1:end])
+                self._repeat(statement, body[index + 1 : end])
                 index = end
             else:
                 self.execute(statement)
@@ -93,8 +97,11 @@ class Source:
         first = statement.tokens[0]
         self._copied += statement.end[0] - first.line + 1 if first.kind == "bulk" else 1
         if self._copied > _MOST_STATEMENTS:
-            raise AsmError("the program is too long", place=_begin(statement),
-                           expected=f"at most {_MOST_STATEMENTS} statements from .rept and repeated .include")
+            raise AsmError(
+                "the program is too long",
+                place=_begin(statement),
+                expected=f"at most {_MOST_STATEMENTS} statements from .rept and repeated .include",
+            )
 
     def common_directive(self, name, cursor):
         """Executes ``.equ`` or ``.include``; ``False`` for any other directive."""
@@ -114,8 +121,12 @@ class Source:
         """Defines a constant; refuses a second definition."""
         if name in self.symbols:
             where = self._defined.get(name)
-            raise AsmError(f"'{name}' is already defined" + (f" at {where.file}:{where.line}" if where else ""),
-                           place=place, expected="another name")
+            raise AsmError(
+                f"'{name}' is already defined"
+                + (f" at {where.file}:{where.line}" if where else ""),
+                place=place,
+                expected="another name",
+            )
         self.symbols[name] = value
         self._defined[name] = place
 
@@ -141,7 +152,9 @@ class Source:
             chain = " -> ".join([shown for _, shown in self._open] + [str(path)])
             raise AsmError(f"'{name}' includes itself ({chain})", place=place)
         if len(self._open) >= _DEEPEST:
-            raise AsmError("includes nested too deeply", place=place, expected=f"at most {_DEEPEST} levels")
+            raise AsmError(
+                "includes nested too deeply", place=place, expected=f"at most {_DEEPEST} levels"
+            )
         self._included += 1
         if self._included > _MOST_INCLUDES:
             raise AsmError("too many includes", place=place, expected=f"at most {_MOST_INCLUDES}")
@@ -160,10 +173,17 @@ class Source:
             name = cursor.name("a name, as in .rept COUNT, NAME")
         cursor.expect_end()
         if not 0 <= count <= _MOST_STATEMENTS:
-            cursor.fail(f"count of .rept is {count if abs(count) < 1 << 64 else 'too large'}", place=place,
-                        expected=f"0 to {_MOST_STATEMENTS}")
+            cursor.fail(
+                f"count of .rept is {count if abs(count) < 1 << 64 else 'too large'}",
+                place=place,
+                expected=f"0 to {_MOST_STATEMENTS}",
+            )
         if self._repeats >= _DEEPEST:
-            cursor.fail(".rept nested too deeply", place=_begin(statement), expected=f"at most {_DEEPEST} levels")
+            cursor.fail(
+                ".rept nested too deeply",
+                place=_begin(statement),
+                expected=f"at most {_DEEPEST} levels",
+            )
         if name is not None:
             self.define(name, 0, name_place)
         self._repeats += 1
@@ -194,7 +214,10 @@ def _matching_end(body, index):
         if depth == 0:
             if len(body[k].tokens) > 1:
                 token = body[k].tokens[1]
-                raise AsmError(f"unexpected '{token.text}'", place=Place(body[k].file, token.line, token.column),
-                               expected="end of line")
+                raise AsmError(
+                    f"unexpected '{token.text}'",
+                    place=Place(body[k].file, token.line, token.column),
+                    expected="end of line",
+                )
             return k
     raise AsmError(".rept is never closed", place=_begin(body[index]), expected=".endr")

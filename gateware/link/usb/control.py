@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Endpoint 0: the requests of a host that enumerates the device or opens its port (USB 2.0, chapter 9; PSTN 1.2, section 6.3)."""
+"""Endpoint 0: the requests of a host that enumerates the device or opens its port (USB 2.0, chapter
+9; PSTN 1.2, section 6.3)."""
+
 from dataclasses import dataclass
 
 from amaranth import Cat, Module, Mux, Signal
@@ -18,6 +20,7 @@ ROM_BYTES = 256
 
 class Request(enum.Enum, shape=8):
     """Requests that are answered; others are stalled. Those of the class from 0x20 on."""
+
     GET_STATUS = 0
     CLEAR_FEATURE = 1
     SET_ADDRESS = 5
@@ -31,7 +34,9 @@ class Request(enum.Enum, shape=8):
 
 @dataclass(frozen=True)
 class Answers:
-    """``rom``: 256 bytes with every answer; ``descriptors``: (type, index) -> (place, length); places of the others."""
+    """``rom``: 256 bytes with every answer; ``descriptors``: (type, index) -> (place, length);
+    places of the others."""
+
     rom: bytes
     descriptors: dict
     zeros: int
@@ -46,7 +51,8 @@ def answers(identity):
     ValueError
         They do not fit; the strings of the identity are too long.
     """
-    # The answer to GET_CONFIGURATION is the configuration's number, 0 or 1: the second of these, or the third.
+    # The answer to GET_CONFIGURATION is the configuration's number, 0 or 1: the second of these, or
+    # the third.
     rom = bytearray([0, 0, 1])
     places = {}
     for kind, index, text in descriptors(identity):
@@ -55,7 +61,10 @@ def answers(identity):
     line_coding = len(rom)
     rom += LINE_CODING
     if len(rom) > ROM_BYTES:
-        raise ValueError(f"The descriptors take {len(rom)} bytes, more than {ROM_BYTES}: the strings of the identity are too long")
+        raise ValueError(
+            f"The descriptors take {len(rom)} bytes, more than {ROM_BYTES}: the strings of the "
+            f"identity are too long"
+        )
     return Answers(bytes(rom).ljust(ROM_BYTES, b"\0"), places, 0, line_coding)
 
 
@@ -68,7 +77,8 @@ class Control(wiring.Component):
 
     Members
     -------
-    kind, chosen, token, asked, byte, byte_valid, length, acknowledged : In, of :class:`~.packets.Packets`; ``chosen``: the
+    kind, chosen, token, asked, byte, byte_valid, length, acknowledged : In, of
+    :class:`~.packets.Packets`; ``chosen``: the
         endpoint is 0
     reply, reply_toggle, reply_length : Out
     place : Out(8), of the next bytes of the answer in the ROM
@@ -78,6 +88,7 @@ class Control(wiring.Component):
     fresh : Out, for a cycle: the data toggles of all other endpoints begin anew
     clear_in, clear_out : Out, for a cycle: those of the data endpoint
     """
+
     kind: In(Kind)
     chosen: In(1)
     token: In(1)
@@ -108,11 +119,21 @@ class Control(wiring.Component):
         ended, index_in, wanted, much = Signal(), Signal(), Signal(7), Signal()
         count = Signal(range(9))
         in_setup = self.chosen & (self.kind == Kind.SETUP)
-        m.d.usb += count.eq(Mux(self.byte_valid, Mux(count == 8, 8, count + 1), Mux(self.token | self.asked, 0, count)))
+        m.d.usb += count.eq(
+            Mux(
+                self.byte_valid,
+                Mux(count == 8, 8, count + 1),
+                Mux(self.token | self.asked, 0, count),
+            )
+        )
         with m.If(self.byte_valid & in_setup):
             with m.Switch(count):
                 with m.Case(0):
-                    m.d.usb += [reads.eq(self.byte[7]), of_class.eq(self.byte[5]), ended.eq(self.byte[6])]
+                    m.d.usb += [
+                        reads.eq(self.byte[7]),
+                        of_class.eq(self.byte[5]),
+                        ended.eq(self.byte[6]),
+                    ]
                 with m.Case(1):
                     m.d.usb += request.eq(self.byte)
                 with m.Case(2):
@@ -126,31 +147,50 @@ class Control(wiring.Component):
                 with m.Case(7):
                     m.d.usb += much.eq(much | (self.byte != 0))
 
-        # The answer: where it stands and how long it is; nothing for a request that only sets something.
+        # The answer: where it stands and how long it is; nothing for a request that only sets
+        # something.
         known, place, length = Signal(), Signal(8), Signal(7)
         m.d.comb += place.eq(self.answers.zeros)
         with m.Switch(Cat(request, of_class, reads)):
-            for number, is_class, is_read in ((Request.CLEAR_FEATURE, 0, 0), (Request.SET_ADDRESS, 0, 0), (Request.SET_CONFIGURATION, 0, 0),
-                                              (Request.SET_LINE_CODING, 1, 0), (Request.SET_CONTROL_LINE_STATE, 1, 0)):
+            for number, is_class, is_read in (
+                (Request.CLEAR_FEATURE, 0, 0),
+                (Request.SET_ADDRESS, 0, 0),
+                (Request.SET_CONFIGURATION, 0, 0),
+                (Request.SET_LINE_CODING, 1, 0),
+                (Request.SET_CONTROL_LINE_STATE, 1, 0),
+            ):
                 with m.Case(number.value | is_class << 8 | is_read << 9):
                     m.d.comb += known.eq(1)
             with m.Case(Request.GET_STATUS.value | 1 << 9):
                 m.d.comb += [known.eq(1), length.eq(2)]
             with m.Case(Request.GET_CONFIGURATION.value | 1 << 9):
-                m.d.comb += [known.eq(1), place.eq(self.answers.zeros + 1 + self.configured), length.eq(1)]
+                m.d.comb += [
+                    known.eq(1),
+                    place.eq(self.answers.zeros + 1 + self.configured),
+                    length.eq(1),
+                ]
             with m.Case(Request.GET_LINE_CODING.value | 1 << 8 | 1 << 9):
-                m.d.comb += [known.eq(1), place.eq(self.answers.line_coding), length.eq(len(LINE_CODING))]
+                m.d.comb += [
+                    known.eq(1),
+                    place.eq(self.answers.line_coding),
+                    length.eq(len(LINE_CODING)),
+                ]
             with m.Case(Request.GET_DESCRIPTOR.value | 1 << 9):
                 with m.Switch(Cat(value, kind)):
                     for (number, index), (at, size) in self.answers.descriptors.items():
                         with m.Case(index | number << 8):
                             m.d.comb += [known.eq(1), place.eq(at), length.eq(size)]
 
-        # A transfer: what is left of the answer. What only sets something has none, and its status is an empty packet too.
+        # A transfer: what is left of the answer. What only sets something has none, and its status
+        # is an empty packet too.
         stalled, toggle, left, decode = Signal(init=1), Signal(), Signal(7), Signal()
         setting_address = Signal()
         sent = Signal(7)
-        m.d.comb += [sent.eq(Mux(left[6], CONTROL_BYTES, left)), self.reply_length.eq(sent), self.reply_toggle.eq(toggle)]
+        m.d.comb += [
+            sent.eq(Mux(left[6], CONTROL_BYTES, left)),
+            self.reply_length.eq(sent),
+            self.reply_toggle.eq(toggle),
+        ]
         with m.If(self.asked & self.chosen):
             with m.If(self.token):
                 m.d.comb += self.reply.eq(Mux(stalled, Reply.STALL, Reply.DATA))
@@ -166,17 +206,26 @@ class Control(wiring.Component):
             clears = simple & (request == Request.CLEAR_FEATURE) & ~ended
             refused = ~known | ended | (configures & (value[1:] != 0))
             m.d.usb += [
-                decode.eq(0), toggle.eq(1), stalled.eq(refused),
-                self.place.eq(place), left.eq(Mux(~much & (wanted < length), wanted, length)),
+                decode.eq(0),
+                toggle.eq(1),
+                stalled.eq(refused),
+                self.place.eq(place),
+                left.eq(Mux(~much & (wanted < length), wanted, length)),
                 setting_address.eq(simple & (request == Request.SET_ADDRESS)),
             ]
-            # Done before the status is given: the host goes on when it has that, and whether its acknowledgement arrives is open.
+            # Done before the status is given: the host goes on when it has that, and whether its
+            # acknowledgement arrives is open.
             with m.If(configures & ~refused):
                 m.d.usb += self.configured.eq(value[0])
                 m.d.comb += self.fresh.eq(1)
             m.d.comb += [self.clear_in.eq(clears & index_in), self.clear_out.eq(clears & ~index_in)]
         with m.If(self.acknowledged & self.chosen):
-            m.d.usb += [toggle.eq(~toggle), self.place.eq(self.place + CONTROL_BYTES), left.eq(left - sent), setting_address.eq(0)]
+            m.d.usb += [
+                toggle.eq(~toggle),
+                self.place.eq(self.place + CONTROL_BYTES),
+                left.eq(left - sent),
+                setting_address.eq(0),
+            ]
             # The status itself still goes by the old address (USB 2.0, section 9.4.6).
             with m.If(setting_address & ~stalled):
                 m.d.usb += self.address.eq(value)

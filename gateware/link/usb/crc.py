@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The two CRCs of USB packets, a byte a cycle, in the order of the wire: bit 0 of a byte, and of the register, goes first."""
+"""The two CRCs of USB packets, a byte a cycle, in the order of the wire: bit 0 of a byte, and of
+the register, goes first."""
+
 from amaranth import Cat
 
 __all__ = ["CRC5_GOOD", "CRC16_GOOD", "crc5", "crc16"]
@@ -10,17 +12,21 @@ def _step(width, taps, state, byte):
     for bit in byte:
         feedback = state[0] ^ bit
         state = [*state[1:], 0]
-        state = [(old ^ feedback if place in taps else old) if place != width - 1 else feedback
-                 for place, old in enumerate(state)]
+        state = [
+            (old ^ feedback if place in taps else old) if place != width - 1 else feedback
+            for place, old in enumerate(state)
+        ]
     return state
 
 
-# x^16 + x^15 + x^2 + 1 and x^5 + x^2 + 1, reflected: the places below the top one that the feedback goes to.
+# x^16 + x^15 + x^2 + 1 and x^5 + x^2 + 1, reflected: the places below the top one that the feedback
+# goes to.
 _TAPS16, _TAPS5 = {0, 13}, {2}
 
 
 def crc16(state, byte):
-    """State of a data packet's CRC after ``byte``; it begins with ones, and is sent inverted, low byte first."""
+    """State of a data packet's CRC after ``byte``; it begins with ones, and is sent inverted, low
+    byte first."""
     bits = _step(16, _TAPS16, [state[i] for i in range(16)], [byte[i] for i in range(8)])
     return Cat(*bits)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The USB device as a byte pipe of the main clock."""
+
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
@@ -12,10 +13,13 @@ __all__ = ["ByteCrossing", "USBLink"]
 
 
 class ByteCrossing(wiring.Component):
-    """An asynchronous FIFO of one byte: a register that rests while a bit that has changed with it crosses, and another comes back.
+    """An asynchronous FIFO of one byte: a register that rests while a bit that has changed with it
+    crosses, and another comes back.
 
-    A byte takes some three cycles of each clock: at 12 MHz on one side and any clock from 8 MHz on the other less than the
-    0.67 us that it takes on the bus. Nothing of it is reset with its domains, so that a reset of one side alone neither
+    A byte takes some three cycles of each clock: at 12 MHz on one side and any clock from 8 MHz on
+    the other less than the
+    0.67 us that it takes on the bus. Nothing of it is reset with its domains, so that a reset of
+    one side alone neither
     loses nor repeats a byte.
 
     Parameters
@@ -26,6 +30,7 @@ class ByteCrossing(wiring.Component):
     -------
     i : In, stream of bytes in ``source``; o : Out, the same in ``sink``
     """
+
     def __init__(self, *, source, sink):
         for name, value in (("source", source), ("sink", sink)):
             if not isinstance(value, str):
@@ -37,10 +42,16 @@ class ByteCrossing(wiring.Component):
         m = Module()
         byte = Signal(8, reset_less=True)
         given, given_there, taken, taken_here = (
-            Signal(reset_less=True, name=name) for name in ("given", "given_there", "taken", "taken_here"))
+            Signal(reset_less=True, name=name)
+            for name in ("given", "given_there", "taken", "taken_here")
+        )
         m.submodules.there = FFSynchronizer(given, given_there, o_domain=self._sink)
         m.submodules.here = FFSynchronizer(taken, taken_here, o_domain=self._source)
-        m.d.comb += [self.i.ready.eq(given == taken_here), self.o.valid.eq(given_there != taken), self.o.payload.eq(byte)]
+        m.d.comb += [
+            self.i.ready.eq(given == taken_here),
+            self.o.valid.eq(given_there != taken),
+            self.o.payload.eq(byte),
+        ]
         with m.If(self.i.valid & self.i.ready):
             m.d[self._source] += [byte.eq(self.i.payload), given.eq(~given)]
         with m.If(self.o.valid & self.o.ready):
@@ -51,9 +62,10 @@ class ByteCrossing(wiring.Component):
 class USBLink(wiring.Component):
     """The link's byte streams on the wires of a USB device (:class:`~.device.USBSerial`).
 
-    The streams are in ``sync``; each crosses to ``usb`` (12 MHz) by a handshake of its own, so the main clock may be any from 8 MHz on. ``usb`` and
-    ``usb_io`` (48 MHz) are to be driven from outside, and not reset with ``sync``: a host must not see the device vanish when
-    it resets the SoC.
+    The streams are in ``sync``; each crosses to ``usb`` (12 MHz) by a handshake of its own, so the
+    main clock may be any from 8 MHz on. ``usb`` and ``usb_io`` (48 MHz) are to be driven from
+    outside, and not reset with ``sync``: a host must not see the device vanish when it resets the
+    SoC.
 
     Parameters
     ----------
@@ -64,9 +76,12 @@ class USBLink(wiring.Component):
     pins : Out(USBPins)
     rx : Out, tx : In, byte streams, facing the SoC's of the same name
     """
+
     def __init__(self, *, identity):
         self.device = USBSerial(identity=identity)
-        super().__init__({"pins": Out(USBPins()), "rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8))})
+        super().__init__(
+            {"pins": Out(USBPins()), "rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8))}
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Descriptors of the link's USB device: one configuration, a communication and a data interface (CDC 1.2, PSTN 1.2)."""
+"""Descriptors of the link's USB device: one configuration, a communication and a data interface
+(CDC 1.2, PSTN 1.2)."""
+
 from usb_protocol.emitters import DeviceDescriptorCollection
 from usb_protocol.emitters.descriptors import cdc
 
-__all__ = ["CONTROL_BYTES", "DATA_ENDPOINT", "PACKET_BYTES", "STATUS_BYTES", "STATUS_ENDPOINT", "descriptors"]
+__all__ = [
+    "CONTROL_BYTES",
+    "DATA_ENDPOINT",
+    "PACKET_BYTES",
+    "STATUS_BYTES",
+    "STATUS_ENDPOINT",
+    "descriptors",
+]
 
 #: Number of the endpoints that carry bytes, in and out.
 DATA_ENDPOINT = 1
@@ -27,7 +36,11 @@ def descriptors(identity):
         # A device of several interfaces that belong together (interface association).
         d.bDeviceClass, d.bDeviceSubclass, d.bDeviceProtocol = 0xEF, 0x02, 0x01
         d.idVendor, d.idProduct, d.bcdDevice = identity.vendor, identity.product_number, 1.00
-        d.iManufacturer, d.iProduct, d.iSerialNumber = identity.manufacturer, identity.product, identity.serial
+        d.iManufacturer, d.iProduct, d.iSerialNumber = (
+            identity.manufacturer,
+            identity.product,
+            identity.serial,
+        )
         d.bNumConfigurations = 1
     with collection.ConfigurationDescriptor() as c:
         with c.InterfaceAssociationDescriptor() as a:
@@ -54,6 +67,10 @@ def descriptors(identity):
             i.bInterfaceClass, i.bInterfaceSubclass, i.bInterfaceProtocol = _CDC_DATA, 0, 0
             for address in (DATA_ENDPOINT, 0x80 | DATA_ENDPOINT):
                 with i.EndpointDescriptor() as e:
-                    e.bEndpointAddress, e.bmAttributes, e.wMaxPacketSize = address, 0x02, PACKET_BYTES
+                    e.bEndpointAddress, e.bmAttributes, e.wMaxPacketSize = (
+                        address,
+                        0x02,
+                        PACKET_BYTES,
+                    )
                     e.bInterval = 0
     return collection

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The USB device: LUNA's transceiver, and behind it a control endpoint and one that carries bytes both ways."""
+"""The USB device: LUNA's transceiver, and behind it a control endpoint and one that carries bytes
+both ways."""
+
 from amaranth import Module, Mux
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,8 +19,9 @@ __all__ = ["USBSerial"]
 class USBSerial(wiring.Component):
     """A CDC-ACM device at full speed that carries bytes both ways, in the domain ``usb`` (12 MHz).
 
-    LUNA's transceiver samples the wires in ``usb_io`` (48 MHz), from which ``usb`` must be divided. A reset of the bus and a
-    change of the configuration clear both directions and their data toggles.
+    LUNA's transceiver samples the wires in ``usb_io`` (48 MHz), from which ``usb`` must be divided.
+    A reset of the bus and a change of the configuration clear both directions and their data
+    toggles.
 
     Parameters
     ----------
@@ -31,6 +34,7 @@ class USBSerial(wiring.Component):
     pins : Out(USBPins), without ``utmi``
     rx : Out, bytes from the host; tx : In, bytes to it
     """
+
     def __init__(self, *, identity, utmi=None):
         self._utmi = utmi
         self._control = Control(identity=identity)
@@ -51,19 +55,43 @@ class USBSerial(wiring.Component):
             m.d.comb += [reset.d_p.eq(self.pins.d_p.i), reset.d_n.eq(self.pins.d_n.i)]
         else:
             m.d.comb += [reset.d_p.eq(utmi.line_state[0]), reset.d_n.eq(utmi.line_state[1])]
-        m.d.comb += [getattr(packets.utmi, name).eq(getattr(utmi, name)) for name in (
-            "rx_data", "rx_valid", "rx_active", "rx_error", "tx_ready")]
         m.d.comb += [
-            utmi.tx_data.eq(packets.utmi.tx_data), utmi.tx_valid.eq(packets.utmi.tx_valid), control.bus_reset.eq(reset.reset),
-            packets.address.eq(control.address), packets.data.eq(pipes.data),
-            pipes.first.eq(packets.first), pipes.toggle.eq(packets.toggle), pipes.read.eq(packets.read),
-            pipes.sending.eq(packets.sending), pipes.rom_chosen.eq(control.chosen), pipes.place.eq(control.place),
-            pipes.clear.eq(control.fresh), pipes.clear_in.eq(control.clear_in), pipes.clear_out.eq(control.clear_out),
+            getattr(packets.utmi, name).eq(getattr(utmi, name))
+            for name in ("rx_data", "rx_valid", "rx_active", "rx_error", "tx_ready")
+        ]
+        m.d.comb += [
+            utmi.tx_data.eq(packets.utmi.tx_data),
+            utmi.tx_valid.eq(packets.utmi.tx_valid),
+            control.bus_reset.eq(reset.reset),
+            packets.address.eq(control.address),
+            packets.data.eq(pipes.data),
+            pipes.first.eq(packets.first),
+            pipes.toggle.eq(packets.toggle),
+            pipes.read.eq(packets.read),
+            pipes.sending.eq(packets.sending),
+            pipes.rom_chosen.eq(control.chosen),
+            pipes.place.eq(control.place),
+            pipes.clear.eq(control.fresh),
+            pipes.clear_in.eq(control.clear_in),
+            pipes.clear_out.eq(control.clear_out),
         ]
         for endpoint in (control, pipes):
-            m.d.comb += [getattr(endpoint, name).eq(getattr(packets, name)) for name in (
-                "kind", "token", "asked", "byte", "byte_valid", "length", "acknowledged")]
-        m.d.comb += [control.chosen.eq(packets.endpoint == 0), pipes.chosen.eq((packets.endpoint == DATA_ENDPOINT) & control.configured)]
+            m.d.comb += [
+                getattr(endpoint, name).eq(getattr(packets, name))
+                for name in (
+                    "kind",
+                    "token",
+                    "asked",
+                    "byte",
+                    "byte_valid",
+                    "length",
+                    "acknowledged",
+                )
+            ]
+        m.d.comb += [
+            control.chosen.eq(packets.endpoint == 0),
+            pipes.chosen.eq((packets.endpoint == DATA_ENDPOINT) & control.configured),
+        ]
         with m.If(control.chosen):
             m.d.comb += packets.reply.eq(control.reply)
         with m.Elif(pipes.chosen):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Who the device says it is. Pure Python, for the host's side too."""
+
 from dataclasses import dataclass
 
 __all__ = ["MANUFACTURER", "PRODUCT_ID", "VENDOR_ID", "USBIdentity", "identity_of"]
 
-#: pid.codes sets 0x1209:0x0001 to 0x1209:0x0010 aside for tests: they are nobody's, and no product may be shipped with them.
+#: pid.codes sets 0x1209:0x0001 to 0x1209:0x0010 aside for tests: they are nobody's, and no product
+#: may be shipped with them.
 VENDOR_ID, PRODUCT_ID = 0x1209, 0x0001
 MANUFACTURER = "quintet"
 
@@ -18,6 +20,7 @@ class USBIdentity:
     ValueError
         A number outside 0 to 0xFFFF, or a string that is empty or longer than 31 characters.
     """
+
     vendor: int
     product_number: int
     manufacturer: str
@@ -31,11 +34,13 @@ class USBIdentity:
                 raise ValueError(f"{name} must be 0 to 0xffff, not {value!r}")
         for name in ("manufacturer", "product", "serial"):
             value = getattr(self, name)
-            # A string descriptor must come in one packet of 64 bytes: two of header, two a character.
+            # A string descriptor must come in one packet of 64 bytes: two of header, two a
+            # character.
             if not isinstance(value, str) or not 0 < len(value) <= 31:
                 raise ValueError(f"{name} must be a string of 1 to 31 characters, not {value!r}")
 
 
 def identity_of(board_name):
-    """The identity of a board of ours: its name is the serial number, since an FPGA has none of its own."""
+    """The identity of a board of ours: its name is the serial number, since an FPGA has none of its
+    own."""
     return USBIdentity(VENDOR_ID, PRODUCT_ID, MANUFACTURER, "quintet link", board_name)

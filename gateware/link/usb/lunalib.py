@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is taken of LUNA, in one place. LUNA is written for an earlier Amaranth, which says so at every import."""
+"""What is taken of LUNA, in one place. LUNA is written for an earlier Amaranth, which says so at
+every import."""
+
 import warnings
 
-__all__ = ["BitstuffRemover", "ClockDataRecovery", "NRZIDecoder", "PacketDetect", "Shifter", "TxPipeline"]
+__all__ = [
+    "BitstuffRemover",
+    "ClockDataRecovery",
+    "NRZIDecoder",
+    "PacketDetect",
+    "Shifter",
+    "TxPipeline",
+]
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from luna.gateware.interface.gateware_phy.receiver import RxBitstuffRemover as BitstuffRemover
-    from luna.gateware.interface.gateware_phy.receiver import RxClockDataRecovery as ClockDataRecovery
+    from luna.gateware.interface.gateware_phy.receiver import (
+        RxClockDataRecovery as ClockDataRecovery,
+    )
     from luna.gateware.interface.gateware_phy.receiver import RxNRZIDecoder as NRZIDecoder
     from luna.gateware.interface.gateware_phy.receiver import RxPacketDetect as PacketDetect
     from luna.gateware.interface.gateware_phy.receiver import RxShifter as Shifter

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packets: tokens, data and handshakes between the transceiver's bytes and the endpoints (USB 2.0, section 8)."""
+"""Packets: tokens, data and handshakes between the transceiver's bytes and the endpoints (USB 2.0,
+section 8)."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
@@ -14,6 +16,7 @@ LONGEST = 66
 
 class Kind(enum.Enum, shape=2):
     """Of a token; the upper half of its PID."""
+
     OUT = 0
     SOF = 1
     IN = 2
@@ -22,6 +25,7 @@ class Kind(enum.Enum, shape=2):
 
 class Reply(enum.Enum, shape=3):
     """What an endpoint answers."""
+
     NONE = 0
     ACK = 1
     NAK = 2
@@ -35,21 +39,30 @@ _ACK = 0b0010
 
 class UTMI(wiring.Signature):
     """A transceiver's bytes, seen from the transceiver."""
+
     def __init__(self):
-        super().__init__({
-            "rx_data": Out(8), "rx_valid": Out(1), "rx_active": Out(1), "rx_error": Out(1),
-            "tx_data": In(8), "tx_valid": In(1), "tx_ready": Out(1),
-        })
+        super().__init__(
+            {
+                "rx_data": Out(8),
+                "rx_valid": Out(1),
+                "rx_active": Out(1),
+                "rx_error": Out(1),
+                "tx_data": In(8),
+                "tx_valid": In(1),
+                "tx_ready": Out(1),
+            }
+        )
 
 
 class Packets(wiring.Component):
     """Receives and sends packets, in the domain ``usb``.
 
-    At rest ``tx_data`` is zero: LUNA's transmitter shifts it out meanwhile, into a counter of ones that must be at zero when a
-    packet begins.
+    At rest ``tx_data`` is zero: LUNA's transmitter shifts it out meanwhile, into a counter of ones
+    that must be at zero when a packet begins.
 
-    A token that is ours is looked at, with the data packet behind it, in the cycle of ``asked``: the endpoints say in ``reply``
-    what is answered. Tokens for another address, damaged packets and data packets without a token are dropped.
+    A token that is ours is looked at, with the data packet behind it, in the cycle of ``asked``:
+    the endpoints say in ``reply`` what is answered. Tokens for another address, damaged packets and
+    data packets without a token are dropped.
 
     Members
     -------
@@ -57,15 +70,19 @@ class Packets(wiring.Component):
     address : In(7), of the device
     kind, endpoint : Out, of the last token of ours
     token : Out, for a cycle: that token has come (for OUT and SETUP its data is still to come)
-    byte, byte_valid, first : Out, bytes of a data packet as they come, its CRC too, before it is known to be good; ``first`` in
-        the cycle before them
-    asked : Out, for a cycle: an IN token, or a good data packet of ``length`` bytes (CRC left out) and ``toggle``
-    reply : In(Reply), ``reply_toggle`` : In, ``reply_length`` : In(7), answer to ``asked``, in that cycle
+    byte, byte_valid, first : Out, bytes of a data packet as they come, its CRC too,
+        before it is known to be good; ``first`` in the cycle before them
+    asked : Out, for a cycle: an IN token,
+        or a good data packet of ``length`` bytes (CRC left out) and ``toggle``
+    reply : In(Reply), ``reply_toggle`` : In, ``reply_length`` : In(7), answer to ``asked``,
+        in that cycle
     data : In(8), byte of the answer, the first from the second cycle after ``asked`` on
-    read : Out, for a cycle: that byte was taken, and the one behind it is to stand there in the next cycle
+    read : Out, for a cycle: that byte was taken,
+        and the one behind it is to stand there in the next cycle
     sending : Out, the answer's bytes are being read
     acknowledged : Out, for a cycle: the host has taken the data that was sent
     """
+
     utmi: In(UTMI())
     address: In(7)
     kind: Out(Kind)
@@ -92,11 +109,19 @@ class Packets(wiring.Component):
         pid, intact = Signal(layout), Signal()
         count = Signal(range(LONGEST + 2))
         sum16, sum5 = Signal(16), Signal(5)
-        ours, due, waiting = Signal(), Signal(), Signal()       # token's address; data to come; an ACK to come
+        ours, due, waiting = (
+            Signal(),
+            Signal(),
+            Signal(),
+        )  # token's address; data to come; an ACK to come
         left, sent_pid = Signal(7), Signal(4)
         with_data = Signal()
-        second = Signal()                                       # byte of the CRC
-        m.d.comb += [self.byte.eq(utmi.rx_data), self.length.eq(count - 2), self.toggle.eq(pid.kind[1])]
+        second = Signal()  # byte of the CRC
+        m.d.comb += [
+            self.byte.eq(utmi.rx_data),
+            self.length.eq(count - 2),
+            self.toggle.eq(pid.kind[1]),
+        ]
         good16, good5 = sum16 == CRC16_GOOD, sum5 == CRC5_GOOD
         crc_byte = Mux(utmi.tx_valid, self.data, utmi.rx_data)
 
@@ -109,7 +134,10 @@ class Packets(wiring.Component):
             with m.State("PID"):
                 # A handshake may end in the very cycle of its PID.
                 with m.If(utmi.rx_valid):
-                    m.d.usb += [pid.eq(utmi.rx_data[:4]), intact.eq(utmi.rx_data[:4] == ~utmi.rx_data[4:])]
+                    m.d.usb += [
+                        pid.eq(utmi.rx_data[:4]),
+                        intact.eq(utmi.rx_data[:4] == ~utmi.rx_data[4:]),
+                    ]
                     m.next = "BYTES"
                 with m.Elif(~utmi.rx_active):
                     m.next = "IDLE"
@@ -124,7 +152,10 @@ class Packets(wiring.Component):
                     # Of a token; other packets do not reach what is kept of it.
                     with m.If(pid.type == 1):
                         with m.If(count == 0):
-                            m.d.usb += [ours.eq(utmi.rx_data[:7] == self.address), self.endpoint[0].eq(utmi.rx_data[7])]
+                            m.d.usb += [
+                                ours.eq(utmi.rx_data[:7] == self.address),
+                                self.endpoint[0].eq(utmi.rx_data[7]),
+                            ]
                         with m.If(count == 1):
                             m.d.usb += self.endpoint[1:].eq(utmi.rx_data[:3])
                 with m.If(~utmi.rx_active):
@@ -133,7 +164,9 @@ class Packets(wiring.Component):
                 m.next = "IDLE"
                 m.d.usb += [waiting.eq(0), due.eq(0)]
                 with m.If(intact):
-                    with m.If((pid.type == 1) & good5 & (count == 2) & ours & (pid.kind != Kind.SOF)):
+                    with m.If(
+                        (pid.type == 1) & good5 & (count == 2) & ours & (pid.kind != Kind.SOF)
+                    ):
                         m.d.comb += [self.token.eq(1), self.asked.eq(pid.kind == Kind.IN)]
                         m.d.usb += due.eq(pid.kind != Kind.IN)
                     with m.If((pid.type == 3) & due & good16 & (count >= 2) & (count <= LONGEST)):
@@ -142,7 +175,12 @@ class Packets(wiring.Component):
                         m.d.comb += self.acknowledged.eq(1)
                 with m.If(self.asked & (self.reply != Reply.NONE)):
                     m.next = "SEND PID"
-                m.d.usb += [left.eq(self.reply_length), with_data.eq(self.reply == Reply.DATA), sum16.eq(-1), second.eq(0)]
+                m.d.usb += [
+                    left.eq(self.reply_length),
+                    with_data.eq(self.reply == Reply.DATA),
+                    sum16.eq(-1),
+                    second.eq(0),
+                ]
                 with m.Switch(self.reply):
                     for reply, value in _PIDS.items():
                         with m.Case(reply):
@@ -150,7 +188,11 @@ class Packets(wiring.Component):
                     with m.Default():
                         m.d.usb += sent_pid.eq(Cat(Const(0b011, 3), self.reply_toggle))
             with m.State("SEND PID"):
-                m.d.comb += [utmi.tx_valid.eq(1), utmi.tx_data.eq(Cat(sent_pid, ~sent_pid)), self.sending.eq(1)]
+                m.d.comb += [
+                    utmi.tx_valid.eq(1),
+                    utmi.tx_data.eq(Cat(sent_pid, ~sent_pid)),
+                    self.sending.eq(1),
+                ]
                 with m.If(utmi.tx_ready):
                     m.next = "IDLE"
                     with m.If(with_data):
@@ -158,7 +200,12 @@ class Packets(wiring.Component):
                         with m.If(left != 0):
                             m.next = "SEND"
             with m.State("SEND"):
-                m.d.comb += [utmi.tx_valid.eq(1), utmi.tx_data.eq(self.data), self.sending.eq(1), self.read.eq(utmi.tx_ready)]
+                m.d.comb += [
+                    utmi.tx_valid.eq(1),
+                    utmi.tx_data.eq(self.data),
+                    self.sending.eq(1),
+                    self.read.eq(utmi.tx_ready),
+                ]
                 with m.If(utmi.tx_ready):
                     m.d.usb += [left.eq(left - 1), sum16.eq(crc16(sum16, crc_byte))]
                     with m.If(left == 1):

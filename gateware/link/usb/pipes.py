@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The data endpoint's two queues, in one block RAM with the answers of endpoint 0."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
@@ -16,12 +17,15 @@ _RING = 2 * PACKET_BYTES
 
 
 class Pipes(wiring.Component):
-    """Bulk transfers of one endpoint number, both ways, and the memory: 128 bytes to the host, 128 from it, 256 of ``rom``.
+    """Bulk transfers of one endpoint number, both ways, and the memory: 128 bytes to the host, 128
+    from it, 256 of ``rom``.
 
-    Two packets fit each queue, so that one is filled or emptied while another is on the bus. What is sent to the host stays the same
-    until it is acknowledged, whatever comes meanwhile. A packet shorter than 64 bytes is sent when nothing has come for ``PATIENCE``
-    cycles; behind a full one that nothing follows goes an empty one, since a host's driver hands on what it has at a short packet only.
-    The queue from the host is not emptied while an answer of the device is being read: the memory has one read port.
+    Two packets fit each queue, so that one is filled or emptied while another is on the bus. What
+    is sent to the host stays the same until it is acknowledged, whatever comes meanwhile. A packet
+    shorter than 64 bytes is sent when nothing has come for ``PATIENCE`` cycles; behind a full one
+    that nothing follows goes an empty one, since a host's driver hands on what it has at a short
+    packet only. The queue from the host is not emptied while an answer of the device is being read:
+    the memory has one read port.
 
     Parameters
     ----------
@@ -29,34 +33,60 @@ class Pipes(wiring.Component):
 
     Members
     -------
-    kind, chosen, token, asked, byte, byte_valid, first, length, toggle, read, sending, acknowledged : In, of
+    kind, chosen, token, asked, byte, byte_valid, first, length, toggle, read, sending, acknowledged
+    : In, of
         :class:`~.packets.Packets`; ``chosen``: the endpoint is this one's
     reply, reply_toggle, reply_length : Out
     rom_chosen : In, the answer comes from ``rom``, beginning at ``place`` : In(8)
     data : Out(8), of the answer
-    clear, clear_in, clear_out : In, for a cycle: empties both queues, begins anew with DATA0; only the toggles, of one way
+    clear, clear_in, clear_out : In, for a cycle: empties both queues, begins anew with DATA0;
+        only the toggles, of one way
     rx : Out, tx : In, streams of bytes, in ``usb``
     """
+
     def __init__(self, *, rom):
         if len(rom) != 256:
             raise ValueError(f"rom must have 256 bytes, not {len(rom)}")
         self._rom = bytes(rom)
-        super().__init__({
-            "kind": In(Kind), "chosen": In(1), "token": In(1), "asked": In(1), "byte": In(8), "byte_valid": In(1), "first": In(1),
-            "length": In(7), "toggle": In(1), "read": In(1), "sending": In(1), "acknowledged": In(1),
-            "reply": Out(Reply), "reply_toggle": Out(1), "reply_length": Out(7),
-            "rom_chosen": In(1), "place": In(8), "data": Out(8),
-            "clear": In(1), "clear_in": In(1), "clear_out": In(1),
-            "rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8)),
-        })
+        super().__init__(
+            {
+                "kind": In(Kind),
+                "chosen": In(1),
+                "token": In(1),
+                "asked": In(1),
+                "byte": In(8),
+                "byte_valid": In(1),
+                "first": In(1),
+                "length": In(7),
+                "toggle": In(1),
+                "read": In(1),
+                "sending": In(1),
+                "acknowledged": In(1),
+                "reply": Out(Reply),
+                "reply_toggle": Out(1),
+                "reply_length": Out(7),
+                "rom_chosen": In(1),
+                "place": In(8),
+                "data": Out(8),
+                "clear": In(1),
+                "clear_in": In(1),
+                "clear_out": In(1),
+                "rx": Out(stream.Signature(8)),
+                "tx": In(stream.Signature(8)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        # No address is read and written in the same cycle: each queue is read where it was written before.
-        memory = m.submodules.pipe_disjoint = Memory(shape=8, depth=512, init=[0] * 256 + list(self._rom))
+        # No address is read and written in the same cycle: each queue is read where it was written
+        # before.
+        memory = m.submodules.pipe_disjoint = Memory(
+            shape=8, depth=512, init=[0] * 256 + list(self._rom)
+        )
         write, read = memory.write_port(domain="usb"), memory.read_port(domain="usb")
 
-        # From the host: bytes go to `end` on as they come, and count once their packet is known to be good.
+        # From the host: bytes go to `end` on as they come, and count once their packet is known to
+        # be good.
         begin, good, end = Signal(7), Signal(7), Signal(7)
         out_toggle, room = Signal(), Signal()
         held, fetched = Signal(), Signal()
@@ -76,19 +106,26 @@ class Pipes(wiring.Component):
         in_toggle, owed, quiet = Signal(), Signal(), Signal(range(PATIENCE + 1))
         waiting = Signal(7)
         rests = quiet == PATIENCE
-        m.d.comb += [waiting.eq(top - base), self.tx.ready.eq((waiting != _RING - 1) & ~arriving & ~self.clear)]
+        m.d.comb += [
+            waiting.eq(top - base),
+            self.tx.ready.eq((waiting != _RING - 1) & ~arriving & ~self.clear),
+        ]
         taken = self.tx.valid & self.tx.ready
         with m.If(taken):
             m.d.usb += [top.eq(top + 1), quiet.eq(0)]
         with m.Elif(~rests):
             m.d.usb += quiet.eq(quiet + 1)
         m.d.comb += [
-            write.en.eq(arriving | taken), write.addr.eq(Cat(Mux(arriving, end, top), arriving, Const(0, 1))),
+            write.en.eq(arriving | taken),
+            write.addr.eq(Cat(Mux(arriving, end, top), arriving, Const(0, 1))),
             write.data.eq(Mux(arriving, self.byte, self.tx.payload)),
         ]
 
         # Answers.
-        m.d.comb += [self.reply_toggle.eq(in_toggle), self.reply_length.eq(Mux(pending, size, Mux(waiting[6], PACKET_BYTES, waiting)))]
+        m.d.comb += [
+            self.reply_toggle.eq(in_toggle),
+            self.reply_length.eq(Mux(pending, size, Mux(waiting[6], PACKET_BYTES, waiting))),
+        ]
         ready = pending | waiting[6] | (rests & ((waiting != 0) | owed))
         with m.If(self.asked & self.chosen):
             with m.If(self.token):
@@ -103,9 +140,15 @@ class Pipes(wiring.Component):
             with m.Else():
                 m.d.comb += self.reply.eq(Reply.NAK)
         with m.If(self.acknowledged & self.chosen):
-            m.d.usb += [base.eq(base + size), in_toggle.eq(~in_toggle), pending.eq(0), owed.eq(size[6])]
+            m.d.usb += [
+                base.eq(base + size),
+                in_toggle.eq(~in_toggle),
+                pending.eq(0),
+                owed.eq(size[6]),
+            ]
 
-        # The read port: an answer's next byte, else the next one for the board, held until that takes it.
+        # The read port: an answer's next byte, else the next one for the board, held until that
+        # takes it.
         at, rom = Signal(8), Signal()
         following = Signal(8)
         m.d.comb += [following.eq(at + self.read), self.data.eq(read.data), self.rx.valid.eq(held)]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""USB bus reset detector: both lines low for longer than any packet's end (USB 2.0, section 7.1.7.5)."""
+"""USB bus reset detector: both lines low for longer than any packet's end (USB 2.0, section
+7.1.7.5)."""
+
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.cdc import FFSynchronizer
@@ -12,7 +14,9 @@ CYCLES = 31
 
 
 class BusReset(wiring.Component):
-    """``d_p``, ``d_n``: In, the wires; ``reset``: Out, high from 2.6 us of both low until one rises. In the domain ``usb``."""
+    """``d_p``, ``d_n``: In, the wires; ``reset``: Out, high from 2.6 us of both low until one
+    rises. In the domain ``usb``."""
+
     d_p: In(1)
     d_n: In(1)
     reset: Out(1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Answer queue of the SDRAM controller, in order, with room for all that is under way."""
+
 from amaranth import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -15,8 +16,8 @@ DEPTH = 16
 class AnswerQueue(wiring.Component):
     """Read data and acknowledgements in one queue of 16.
 
-    A token goes along with every access that has an answer; after ``latency`` further cycles it meets its data. The queue
-    is of LUT RAM with a register behind.
+    A token goes along with every access that has an answer; after ``latency`` further cycles it
+    meets its data. The queue is of LUT RAM with a register behind.
 
     Parameters
     ----------
@@ -31,14 +32,19 @@ class AnswerQueue(wiring.Component):
     dq : In, data of the input registers
     r, ack : Out, the streams of the memory port
     """
+
     def __init__(self, *, beat_bytes, latency):
         self.latency = latency
         self._token = data.StructLayout({"valid": 1, "ack": 1, "last": 1, "error": 1})
-        super().__init__({
-            "token": In(self._token), "room": Out(1), "dq": In(8 * beat_bytes),
-            "r": Out(stream.Signature(ReadLayout(beat_bytes))),
-            "ack": Out(stream.Signature(data.StructLayout({"error": unsigned(1)}))),
-        })
+        super().__init__(
+            {
+                "token": In(self._token),
+                "room": Out(1),
+                "dq": In(8 * beat_bytes),
+                "r": Out(stream.Signature(ReadLayout(beat_bytes))),
+                "ack": Out(stream.Signature(data.StructLayout({"error": unsigned(1)}))),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -65,19 +71,29 @@ class AnswerQueue(wiring.Component):
         level = Signal(range(DEPTH + 1))
         push, pop = Signal(), Signal()
         m.d.comb += [
-            push.eq(token.valid), writer.en.eq(push),
-            writer.data.data.eq(self.dq), writer.data.ack.eq(token.ack), writer.data.last.eq(token.last),
+            push.eq(token.valid),
+            writer.en.eq(push),
+            writer.data.data.eq(self.dq),
+            writer.data.ack.eq(token.ack),
+            writer.data.last.eq(token.last),
             writer.data.error.eq(token.error),
             taken.eq((self.r.valid & self.r.ready) | (self.ack.valid & self.ack.ready)),
             pop.eq((level != 0) & (taken | ~(self.r.valid | self.ack.valid))),
         ]
-        m.d.sync += [writer.addr.eq(writer.addr + push), reader.addr.eq(reader.addr + pop), level.eq(level + push - pop)]
+        m.d.sync += [
+            writer.addr.eq(writer.addr + push),
+            reader.addr.eq(reader.addr + pop),
+            level.eq(level + push - pop),
+        ]
         with m.If(taken):
             m.d.sync += [self.r.valid.eq(0), self.ack.valid.eq(0)]
         with m.If(pop):
             m.d.sync += [
-                self.r.valid.eq(~reader.data.ack), self.ack.valid.eq(reader.data.ack),
-                self.r.payload.data.eq(reader.data.data), self.r.payload.last.eq(reader.data.last),
-                self.r.payload.error.eq(reader.data.error), self.ack.payload.error.eq(reader.data.error),
+                self.r.valid.eq(~reader.data.ack),
+                self.ack.valid.eq(reader.data.ack),
+                self.r.payload.data.eq(reader.data.data),
+                self.r.payload.last.eq(reader.data.last),
+                self.r.payload.error.eq(reader.data.error),
+                self.ack.payload.error.eq(reader.data.error),
             ]
         return m

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDRAM controller in front of the chip model, and how much of the pins' peak patterns of bursts reach (``quintet measure sdram``).
+"""SDRAM controller in front of the chip model, and how much of the pins' peak patterns of bursts
+reach (``quintet measure sdram``).
 
-Every figure is beats moved over cycles of the clock, refreshes and changes of row included, in a steady state.
+Every figure is beats moved over cycles of the clock, refreshes and changes of row included, in a
+steady state.
 """
+
 from itertools import count
 
 from amaranth import ClockDomain, Module
@@ -23,15 +26,24 @@ __all__ = ["PATTERNS", "SDRAMSystem", "measure"]
 class SDRAMSystem(wiring.Component):
     """Controller, I/O registers and a model of the chip, for simulation.
 
-    ``system.add_to(sim)`` adds the clock and the chip. Parameters as of :class:`~.controller.SDRAMController`.
+    ``system.add_to(sim)`` adds the clock and the chip. Parameters as of
+    :class:`~.controller.SDRAMController`.
     """
+
     def __init__(self, *, part, clock_hz, capture=1):
-        self.controller = SDRAMController(part=part, clock_hz=clock_hz, capture=capture, powerup_ns=500)
+        self.controller = SDRAMController(
+            part=part, clock_hz=clock_hz, capture=capture, powerup_ns=500
+        )
         self.phy = SDRAMPhy(part=part)
         self.beat_bytes, self.size = self.controller.beat_bytes, self.controller.size
         self.domain = ClockDomain("sync")
-        self.chip = SDRAMChip(part=part, clock_hz=clock_hz, pins=self.phy.pads, powerup_ns=500,
-                              path=ClockPath.centred(part, clock_hz, capture))
+        self.chip = SDRAMChip(
+            part=part,
+            clock_hz=clock_hz,
+            pins=self.phy.pads,
+            powerup_ns=500,
+            path=ClockPath.centred(part, clock_hz, capture),
+        )
         super().__init__({"port": In(MemoryPort(self.beat_bytes))})
 
     def elaborate(self, platform):
@@ -50,13 +62,14 @@ class SDRAMSystem(wiring.Component):
 
 def _patterns(part):
     beat, row = part.beat_bytes, part.beat_bytes << part.column_bits
-    around = row << part.bank_bits   # the next row of the same bank
+    around = row << part.bank_bits  # the next row of the same bank
 
     def sequential(write):
         return ((256 * beat * i % part.size, 256, write) for i in count())
 
     def alternating(distance, offset):
-        # Bursts of 64, a read and a write in turn; each lies in another row than the one before it in that bank.
+        # Bursts of 64, a read and a write in turn; each lies in another row than the one before it
+        # in that bank.
         for i in count():
             yield (i * distance) % part.size, 64, 0
             yield (i * distance + offset) % part.size, 64, 1
@@ -69,14 +82,19 @@ def _patterns(part):
     def scattered(beats):
         place = 1
         for _ in count():
-            place = place * 1103515245 + 12345 & 0x7fffffff
+            place = place * 1103515245 + 12345 & 0x7FFFFFFF
             yield (place >> 7) % (part.size // (beats * beat)) * beats * beat, beats, place >> 30
+
     return {
         "sequential read": lambda: sequential(0),
         "sequential write": lambda: sequential(1),
         "64-beat bursts, read and write in turn, two streams": streams,
-        "64-beat bursts, read and write in turn, different banks, new rows": lambda: alternating(around, 2 * row),
-        "64-beat bursts, read and write in turn, one bank, another row": lambda: alternating(2 * around, around),
+        "64-beat bursts, read and write in turn, different banks, new rows": lambda: alternating(
+            around, 2 * row
+        ),
+        "64-beat bursts, read and write in turn, one bank, another row": lambda: alternating(
+            2 * around, around
+        ),
         "16-beat bursts, random places": lambda: scattered(16),
         "4-beat bursts, random places": lambda: scattered(4),
     }
@@ -98,7 +116,7 @@ def measure(*, pattern, part="W9825G6", clock_hz=100e6, cycles=8000):
         ctx.set(port.r.ready, 1)
         ctx.set(port.ack.ready, 1)
         ctx.set(port.w.valid, 1)
-        ctx.set(port.w.payload, {"data": 0x5aa5, "mask": -1 & (1 << system.beat_bytes) - 1})
+        ctx.set(port.w.payload, {"data": 0x5AA5, "mask": -1 & (1 << system.beat_bytes) - 1})
         for address, beats, write in _patterns(system.controller.part)[pattern]():
             ctx.set(port.req.payload, {"address": address, "beats": beats - 1, "write": write})
             ctx.set(port.req.valid, 1)
@@ -113,18 +131,24 @@ def measure(*, pattern, part="W9825G6", clock_hz=100e6, cycles=8000):
         counts = system.chip.counts
 
         async def next_batch():
-            await ctx.tick().repeat(100)   # longer than a batch takes
+            await ctx.tick().repeat(100)  # longer than a batch takes
             before = counts["refresh"]
             while counts["refresh"] == before:
                 await ctx.tick()
 
         await next_batch()
-        before, refreshes, start = counts["read"] + counts["write"], counts["refresh"], system.chip.now
+        before, refreshes, start = (
+            counts["read"] + counts["write"],
+            counts["refresh"],
+            system.chip.now,
+        )
         while system.chip.now - start < cycles:
             await next_batch()
         length = system.chip.now - start
         result["fraction"] = (counts["read"] + counts["write"] - before) / length
-        result["refreshes"] = (counts["refresh"] - refreshes) / (length / system.controller.timing.t_refi)
+        result["refreshes"] = (counts["refresh"] - refreshes) / (
+            length / system.controller.timing.t_refi
+        )
 
     sim = Simulator(system)
     system.add_to(sim)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDR SDRAM chip for pysim, which checks every timing rule: the twin of ``gateware/memory/chips/sdr_sdram.hpp``."""
+"""SDR SDRAM chip for pysim, which checks every timing rule: the twin of
+``gateware/memory/chips/sdr_sdram.hpp``."""
+
 from collections import deque
 from types import SimpleNamespace
 
@@ -23,9 +25,10 @@ class SDRAMViolation(AssertionError):
 class SDRAMChip:
     """One chip (or two side by side) on the lines of an :class:`~.phy.SDRAMPins`.
 
-    Its edges are looked at in the middle of the main clock's cycles; when they really come, and when data are back, ``path`` says. Lines that
-    change within the set-up or hold time break a rule. Data that are in time for no edge of the main clock are never seen, only rubbish.
-    Bytes lie in :attr:`data` in the order of the controller's addresses: row, bank, column, byte.
+    Its edges are looked at in the middle of the main clock's cycles; when they really come, and
+    when data are back, ``path`` says. Lines that change within the set-up or hold time break a
+    rule. Data that are in time for no edge of the main clock are never seen, only rubbish. Bytes
+    lie in :attr:`data` in the order of the controller's addresses: row, bank, column, byte.
 
     Parameters
     ----------
@@ -47,7 +50,18 @@ class SDRAMChip:
     counts : dict
         Commands seen, by name.
     """
-    def __init__(self, *, part, clock_hz, pins=None, path=None, powerup_ns=200_000, init_refreshes=8, postponed=8):
+
+    def __init__(
+        self,
+        *,
+        part,
+        clock_hz,
+        pins=None,
+        path=None,
+        powerup_ns=200_000,
+        init_refreshes=8,
+        postponed=8,
+    ):
         self.part = part = find_part(part)
         self.period = 1e9 / clock_hz
         self.clock_mhz = clock_hz / 1e6
@@ -60,14 +74,16 @@ class SDRAMChip:
         self.now = 0
         self.start = None
         self.cas = 0
-        self.seen_after = None       # edges until data of the chip are in time
-        self.banks = [SimpleNamespace(row=None, activated=NEVER, precharged=NEVER, written=NEVER)
-                      for _ in range(1 << part.bank_bits)]
+        self.seen_after = None  # edges until data of the chip are in time
+        self.banks = [
+            SimpleNamespace(row=None, activated=NEVER, precharged=NEVER, written=NEVER)
+            for _ in range(1 << part.bank_bits)
+        ]
         self.refreshed = self.mode_set = self.activated = NEVER
         self.precharged_all = False
         self.init_count = 0
         self.pipe = deque([None] * 3, maxlen=3)
-        self.driven = deque([False] * 2, maxlen=2)   # last two intervals between edges, newest first
+        self.driven = deque([False] * 2, maxlen=2)  # last two intervals between edges, newest first
         self.late = deque([None] * 4, maxlen=4)
         self.dqm_before = 0
 
@@ -83,7 +99,8 @@ class SDRAMChip:
         self.require((self.now - since) * self.period >= nanoseconds - 1e-3, rule)
 
     def edge(self, *, cke=1, cs_n=1, ras_n=1, cas_n=1, we_n=1, ba=0, a=0, dqm=0, dq=0, dq_oe=0):
-        """One rising edge of the chip's clock; returns what the FPGA sees on DQ until the next (None: not driven)."""
+        """One rising edge of the chip's clock; returns what the FPGA sees on DQ until the next
+        (None: not driven)."""
         self.now += 1
         if dq_oe:
             self.require(not self.driven[0], "both sides drive DQ")
@@ -97,8 +114,8 @@ class SDRAMChip:
         self.driven.appendleft(due is not None)
         if due is not None:
             for i in range(self.part.beat_bytes):
-                if self.dqm_before >> i & 1:   # two edges from DQM to data
-                    due = due & ~(0xff << 8 * i) | 0x5a << 8 * i
+                if self.dqm_before >> i & 1:  # two edges from DQM to data
+                    due = due & ~(0xFF << 8 * i) | 0x5A << 8 * i
         self.dqm_before = dqm
         self.late.appendleft(due)
         if self.start is not None:
@@ -107,8 +124,18 @@ class SDRAMChip:
         return None if self.seen_after is None else self.late[self.seen_after]
 
     def _find_seen_after(self):
-        first, last = self.path.returns[1] + self.part.t_ac(self.cas), self.path.returns[0] + self.part.t_oh
-        return next((n for n in range(len(self.late)) if first <= (n + 1) * self.period + 1e-3 and n * self.period <= last + 1e-3), None)
+        first, last = (
+            self.path.returns[1] + self.part.t_ac(self.cas),
+            self.path.returns[0] + self.part.t_oh,
+        )
+        return next(
+            (
+                n
+                for n in range(len(self.late))
+                if first <= (n + 1) * self.period + 1e-3 and n * self.period <= last + 1e-3
+            ),
+            None,
+        )
 
     def _idle(self, rule):
         for bank in self.banks:
@@ -120,7 +147,10 @@ class SDRAMChip:
         self.require(self.path.rises[0] >= part.t_is - 1e-3, "set-up time of the lines")
         self.require(self.path.rises[1] + part.t_ih <= self.period + 1e-3, "hold time of the lines")
         self.require(self.now * self.period >= self.powerup, "command before the power-up time")
-        self.require(self.start is not None or command in (PRECHARGE, REFRESH, MODE), "command before initialisation")
+        self.require(
+            self.start is not None or command in (PRECHARGE, REFRESH, MODE),
+            "command before initialisation",
+        )
         self.passed(self.refreshed, part.t_rfc, "tRFC")
         self.require(self.now - self.mode_set >= part.t_mrd, "tMRD")
         if command == ACTIVATE:
@@ -141,13 +171,15 @@ class SDRAMChip:
             size = part.beat_bytes
             at = ((bank.row << part.bank_bits | ba) << part.column_bits | a) * size
             if command == READ:
-                self.pipe[self.cas - 1] = int.from_bytes(self.data[at:at + size].tobytes(), "little")
+                self.pipe[self.cas - 1] = int.from_bytes(
+                    self.data[at : at + size].tobytes(), "little"
+                )
                 self.counts["read"] += 1
             else:
                 self.require(dq_oe, "WRITE without data")
                 for i in range(size):
                     if not dqm >> i & 1:
-                        self.data[at + i] = dq >> 8 * i & 0xff
+                        self.data[at + i] = dq >> 8 * i & 0xFF
                 bank.written = self.now
                 self.counts["write"] += 1
         elif command == PRECHARGE:
@@ -159,7 +191,9 @@ class SDRAMChip:
                         each.precharged = self.now
                     continue
                 self.passed(each.activated, part.t_ras, "tRAS")
-                self.require((self.now - each.activated) * self.period < part.t_ras_max, "tRAS(max)")
+                self.require(
+                    (self.now - each.activated) * self.period < part.t_ras_max, "tRAS(max)"
+                )
                 self.passed(each.written, part.t_wr, "tWR")
                 each.row, each.precharged = None, self.now
             self.precharged_all |= bool(a >> 10 & 1)
@@ -174,14 +208,19 @@ class SDRAMChip:
                 self.counts["refresh"] += 1
         elif command == MODE:
             self.require(self.precharged_all, "MODE REGISTER SET before PRECHARGE ALL")
-            self.require(self.init_count >= self.init_refreshes, "MODE REGISTER SET before the initial refreshes")
+            self.require(
+                self.init_count >= self.init_refreshes,
+                "MODE REGISTER SET before the initial refreshes",
+            )
             self._idle("MODE REGISTER SET with an open bank")
             self.require(not a & 7 and not ba, "only bursts of one beat are modelled")
             self.cas = a >> 4 & 7
             self.require(self.cas in (2, 3), "CAS latency")
             self.seen_after = self._find_seen_after()
-            self.require(self.clock_mhz <= (part.cl2_mhz if self.cas == 2 else part.cl3_mhz),
-                         "clock too fast for the CAS latency")
+            self.require(
+                self.clock_mhz <= (part.cl2_mhz if self.cas == 2 else part.cl3_mhz),
+                "clock too fast for the CAS latency",
+            )
             self.mode_set = self.now
             if self.start is None:
                 self.start = self.now
@@ -196,8 +235,17 @@ class SDRAMChip:
             while True:
                 await ctx.edge(clock, 0)
                 dq = self.edge(
-                    cke=ctx.get(pins.cke), cs_n=ctx.get(pins.cs_n), ras_n=ctx.get(pins.ras_n),
-                    cas_n=ctx.get(pins.cas_n), we_n=ctx.get(pins.we_n), ba=ctx.get(pins.ba), a=ctx.get(pins.a),
-                    dqm=ctx.get(pins.dqm), dq=ctx.get(pins.dq.o), dq_oe=ctx.get(pins.dq.oe))
-                ctx.set(pins.dq.i, 0xa5a5a5a5 if dq is None else dq)
+                    cke=ctx.get(pins.cke),
+                    cs_n=ctx.get(pins.cs_n),
+                    ras_n=ctx.get(pins.ras_n),
+                    cas_n=ctx.get(pins.cas_n),
+                    we_n=ctx.get(pins.we_n),
+                    ba=ctx.get(pins.ba),
+                    a=ctx.get(pins.a),
+                    dqm=ctx.get(pins.dqm),
+                    dq=ctx.get(pins.dq.o),
+                    dq_oe=ctx.get(pins.dq.oe),
+                )
+                ctx.set(pins.dq.i, 0xA5A5A5A5 if dq is None else dq)
+
         return process

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is known of SDR SDRAM parts: geometry and timing."""
+
 from dataclasses import dataclass, replace
 
 __all__ = ["PARTS", "SDRAMPart", "SDRAMTiming", "find_part"]
@@ -9,8 +10,9 @@ __all__ = ["PARTS", "SDRAMPart", "SDRAMTiming", "find_part"]
 class SDRAMPart:
     """One SDR SDRAM as the controller sees it (two chips side by side make one part).
 
-    Times are nanoseconds. The defaults are conservative: every 143 or 166 MHz part in the usual speed grades keeps them (data sheets of
-    W9825G6JH, MT48LC16M16A2, IS42S16160G, AS4C32M16SB, M12L64322A, EM638325).
+    Times are nanoseconds. The defaults are conservative: every 143 or 166 MHz part in the usual
+    speed grades keeps them (data sheets of W9825G6JH, MT48LC16M16A2, IS42S16160G, AS4C32M16SB,
+    M12L64322A, EM638325).
 
     Attributes
     ----------
@@ -20,8 +22,9 @@ class SDRAMPart:
     bank_bits, row_bits, column_bits : int
         Widths of the addresses.
     t_rcd, t_rp, t_wr, t_ras, t_rc, t_rfc, t_rrd : float
-        Activate to access, precharge to activate, last written data to precharge, activate to precharge, activate to
-        activate in one bank, refresh to next command, activate to activate in another bank.
+        Activate to access, precharge to activate, last written data to precharge, activate to
+        precharge, activate to activate in one bank, refresh to next command, activate to activate
+        in another bank.
     t_mrd : int
         Mode register set to next command, in cycles.
     t_ras_max : float
@@ -37,8 +40,10 @@ class SDRAMPart:
     t_oh : float
         Time that read data stay after the next edge.
     masks : bool
-        The chip's byte masks (DQM) are connected. Where they are not, ``PartialWrites`` stands in front.
+        The chip's byte masks (DQM) are connected. Where they are not, ``PartialWrites`` stands in
+        front.
     """
+
     name: str
     data_bits: int
     bank_bits: int
@@ -65,16 +70,41 @@ class SDRAMPart:
     masks: bool = True
 
     def __post_init__(self):
-        for name, legal in (("data_bits", (8, 16, 32)), ("bank_bits", (1, 2)), ("row_bits", range(8, 14)),
-                            ("column_bits", range(8, 11)), ("t_mrd", range(1, 9))):
+        for name, legal in (
+            ("data_bits", (8, 16, 32)),
+            ("bank_bits", (1, 2)),
+            ("row_bits", range(8, 14)),
+            ("column_bits", range(8, 11)),
+            ("t_mrd", range(1, 9)),
+        ):
             if getattr(self, name) not in legal:
-                raise ValueError(f"{name} of SDRAM part {self.name!r} must be in {tuple(legal)}, "
-                                 f"not {getattr(self, name)!r}")
-        for name in ("t_rcd", "t_rp", "t_wr", "t_ras", "t_rc", "t_rfc", "t_rrd", "refreshes", "refresh_ms",
-                     "cl2_mhz", "cl3_mhz", "t_is", "t_ih", "t_ac2", "t_ac3", "t_oh"):
+                raise ValueError(
+                    f"{name} of SDRAM part {self.name!r} must be in {tuple(legal)}, "
+                    f"not {getattr(self, name)!r}"
+                )
+        for name in (
+            "t_rcd",
+            "t_rp",
+            "t_wr",
+            "t_ras",
+            "t_rc",
+            "t_rfc",
+            "t_rrd",
+            "refreshes",
+            "refresh_ms",
+            "cl2_mhz",
+            "cl3_mhz",
+            "t_is",
+            "t_ih",
+            "t_ac2",
+            "t_ac3",
+            "t_oh",
+        ):
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
-                raise ValueError(f"{name} of SDRAM part {self.name!r} must be a positive number, not {value!r}")
+                raise ValueError(
+                    f"{name} of SDRAM part {self.name!r} must be a positive number, not {value!r}"
+                )
 
     @property
     def beat_bytes(self):
@@ -99,27 +129,42 @@ class SDRAMPart:
         if not isinstance(clock_hz, (int, float)) or isinstance(clock_hz, bool) or not clock_hz > 0:
             raise ValueError(f"Clock must be a positive number of Hz, not {clock_hz!r}")
         if clock_hz > self.cl3_mhz * 1e6:
-            raise ValueError(f"Clock of {clock_hz / 1e6:g} MHz is above the {self.cl3_mhz:g} MHz of SDRAM part {self.name!r}")
+            raise ValueError(
+                f"Clock of {clock_hz / 1e6:g} MHz is above the {self.cl3_mhz:g} MHz of SDRAM "
+                f"part {self.name!r}"
+            )
 
         def cycles(nanoseconds):
-            # In picoseconds and rounded up; a hundredth of a cycle of slack swallows the rounding of clock_hz.
+            # In picoseconds and rounded up; a hundredth of a cycle of slack swallows the rounding
+            # of clock_hz.
             return max(1, -int(-(nanoseconds * clock_hz / 1e9 - 0.001) // 1))
 
         timing = SDRAMTiming(
             cas=2 if clock_hz <= self.cl2_mhz * 1e6 else 3,
-            t_rcd=cycles(self.t_rcd), t_rp=cycles(self.t_rp), t_wr=cycles(self.t_wr), t_ras=cycles(self.t_ras),
-            t_rc=cycles(self.t_rc), t_rfc=cycles(self.t_rfc), t_rrd=cycles(self.t_rrd), t_mrd=self.t_mrd,
-            # Room for the refreshes that a row change may postpone, so that each row keeps its 64 ms.
+            t_rcd=cycles(self.t_rcd),
+            t_rp=cycles(self.t_rp),
+            t_wr=cycles(self.t_wr),
+            t_ras=cycles(self.t_ras),
+            t_rc=cycles(self.t_rc),
+            t_rfc=cycles(self.t_rfc),
+            t_rrd=cycles(self.t_rrd),
+            t_mrd=self.t_mrd,
+            # Room for the refreshes that a row change may postpone, so that each row keeps its 64
+            # ms.
             t_refi=int(self.t_refi * clock_hz / 1e9 * self.refreshes / (self.refreshes + 16)),
         )
         if timing.t_refi < 4 * timing.t_rfc:
-            raise ValueError(f"Clock of {clock_hz / 1e6:g} MHz is too slow to refresh SDRAM part {self.name!r}")
+            raise ValueError(
+                f"Clock of {clock_hz / 1e6:g} MHz is too slow to refresh SDRAM part {self.name!r}"
+            )
         return timing
 
 
 @dataclass(frozen=True)
 class SDRAMTiming:
-    """Cycles of a part at one clock; ``cas`` is the CAS latency, ``t_refi`` the interval of refreshes."""
+    """Cycles of a part at one clock; ``cas`` is the CAS latency, ``t_refi`` the interval of
+    refreshes."""
+
     cas: int
     t_rcd: int
     t_rp: int
@@ -133,24 +178,40 @@ class SDRAMTiming:
 
 
 _W9825G6 = SDRAMPart("W9825G6", data_bits=16, bank_bits=2, row_bits=13, column_bits=9)
-_M12L64322A = SDRAMPart("M12L64322A", data_bits=32, bank_bits=2, row_bits=11, column_bits=8, refreshes=4096)
+_M12L64322A = SDRAMPart(
+    "M12L64322A", data_bits=32, bank_bits=2, row_bits=11, column_bits=8, refreshes=4096
+)
 
 #: The parts of the boards, by name.
-PARTS = {part.name: part for part in (
-    # 32 MB, 16 bits: ULX3S carries one or another of these.
-    _W9825G6,
-    replace(_W9825G6, name="MT48LC16M16A2"),
-    replace(_W9825G6, name="AS4C16M16SA"),
-    replace(_W9825G6, name="IS42S16160G"),
-    replace(_W9825G6, name="IS42S16160B"),
-    # 2 MB, 16 bits, two banks: BlackIce Mx. Its data stay shorter (W9816G6JH, AC characteristics).
-    replace(_W9825G6, name="W9816G6", bank_bits=1, row_bits=11, column_bits=8, refreshes=2048, refresh_ms=32, t_oh=2.0),
-    # 64 MB, 16 bits
-    replace(_W9825G6, name="AS4C32M16SB", column_bits=10),
-    # 8 MB, 32 bits: Colorlight 5A-75B and i5 among others, with the byte masks tied low on the board
-    replace(_M12L64322A, masks=False),
-    replace(_M12L64322A, name="EM638325", masks=False),
-)}
+PARTS = {
+    part.name: part
+    for part in (
+        # 32 MB, 16 bits: ULX3S carries one or another of these.
+        _W9825G6,
+        replace(_W9825G6, name="MT48LC16M16A2"),
+        replace(_W9825G6, name="AS4C16M16SA"),
+        replace(_W9825G6, name="IS42S16160G"),
+        replace(_W9825G6, name="IS42S16160B"),
+        # 2 MB, 16 bits, two banks: BlackIce Mx. Its data stay shorter (W9816G6JH, AC
+        # characteristics).
+        replace(
+            _W9825G6,
+            name="W9816G6",
+            bank_bits=1,
+            row_bits=11,
+            column_bits=8,
+            refreshes=2048,
+            refresh_ms=32,
+            t_oh=2.0,
+        ),
+        # 64 MB, 16 bits
+        replace(_W9825G6, name="AS4C32M16SB", column_bits=10),
+        # 8 MB, 32 bits: Colorlight 5A-75B and i5 among others, with the byte masks tied low on the
+        # board
+        replace(_M12L64322A, masks=False),
+        replace(_M12L64322A, name="EM638325", masks=False),
+    )
+}
 
 
 def find_part(part):
@@ -158,5 +219,7 @@ def find_part(part):
     if isinstance(part, SDRAMPart):
         return part
     if part not in PARTS:
-        raise ValueError(f"SDRAM part must be one of {', '.join(PARTS)} or a SDRAMPart, not {part!r}")
+        raise ValueError(
+            f"SDRAM part must be one of {', '.join(PARTS)} or a SDRAMPart, not {part!r}"
+        )
     return PARTS[part]

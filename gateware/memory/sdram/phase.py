@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phase of an SDR SDRAM's clock: what it leaves of the set-up and hold times on both sides (docs/how/memory.md, "Clock and phase")."""
+"""Phase of an SDR SDRAM's clock: what it leaves of the set-up and hold times on both sides
+(docs/how/memory.md, "Clock and phase")."""
+
 from dataclasses import asdict, dataclass
 
 from .parts import find_part
 
-__all__ = ["FLIGHT_NS", "PADS", "ClockPath", "Margins", "PadTiming", "PhaseError", "SDRAMClock", "choose_phase", "clock_path", "margins"]
+__all__ = [
+    "FLIGHT_NS",
+    "PADS",
+    "ClockPath",
+    "Margins",
+    "PadTiming",
+    "PhaseError",
+    "SDRAMClock",
+    "choose_phase",
+    "clock_path",
+    "margins",
+]
 
 
 class PhaseError(ValueError):
@@ -18,10 +31,12 @@ class PadTiming:
     Attributes
     ----------
     clock : from the edge of its domain to the clock's pad, through a double-rate cell
-    early, late : by how much the clock's pad may be ahead of the other lines, or behind, both driven by one edge
+    early, late : by how much the clock's pad may be ahead of the other lines, or behind,
+        both driven by one edge
     setup, hold : of an input register, seen at its pad
     jitter : of the PLL, and the skew of its outputs' networks
     """
+
     clock: tuple
     early: float
     late: float
@@ -32,12 +47,16 @@ class PadTiming:
 
 #: By family of primitives.
 PADS = {
-    # ECP5 of speed 6, LVCMOS33, from the vendor's delays as Project Trellis collected them (timing/speed_6/cells.json): ODDRX1F 0.983,
-    # OREG 1.200 and TSREG 1.031 to the output buffer; that 1.988 to 2.674, its enable 2.203 to 3.023; input buffer 0.990 to 1.140; IREG 0.439 and
+    # ECP5 of speed 6, LVCMOS33, from the vendor's delays as Project Trellis collected them
+    # (timing/speed_6/cells.json): ODDRX1F 0.983, OREG 1.200 and TSREG 1.031 to the output buffer;
+    # that 1.988 to 2.674, its enable 2.203 to 3.023; input buffer 0.990 to 1.140; IREG 0.439 and
     # 0.311. A chip at its fastest is taken to have half of the delays.
-    "ecp5": PadTiming(clock=(1.48, 3.66), early=1.08, late=0.47, setup=1.58, hold=-0.18, jitter=0.3),
-    # iCE40 HX, from its data sheet (DS1040, external switching characteristics): tCOPLL 2.51 and 0.17 for LVCMOS33, tSUPLL 4.16, tHPLL -0.53,
-    # tSKEW_IO 0.29 and tSKEW_GBUF 0.30, period jitter 0.45.
+    "ecp5": PadTiming(
+        clock=(1.48, 3.66), early=1.08, late=0.47, setup=1.58, hold=-0.18, jitter=0.3
+    ),
+    # iCE40 HX, from its data sheet (DS1040, external switching characteristics): tCOPLL 2.51 and
+    # 0.17 for LVCMOS33, tSUPLL 4.16, tHPLL -0.53, tSKEW_IO 0.29 and tSKEW_GBUF 0.30, period jitter
+    # 0.45.
     "ice40": PadTiming(clock=(0, 2.68), early=0.59, late=0.59, setup=4.16, hold=-0.53, jitter=0.45),
 }
 
@@ -52,23 +71,31 @@ class ClockPath:
     Attributes
     ----------
     rises : after the lines of commands and data change at the chip
-    returns : after the edge of ``sync`` that changed the lines: a chip without access time would be in time for an input register at a later edge of
-        ``sync`` that comes no sooner than the second of them, and not any more for one after the first
+    returns : after the edge of ``sync`` that changed the lines:
+        a chip without access time would be in time for an input register at a later edge of
+        ``sync`` that comes no sooner than the second of them, and not any more for one after the
+        first
     """
+
     rises: tuple
     returns: tuple
 
     @classmethod
     def centred(cls, part, clock_hz, capture):
-        """A board without tolerances: the clock inverted, and data in the middle of their window after ``capture`` cycles."""
+        """A board without tolerances: the clock inverted, and data in the middle of their window
+        after ``capture`` cycles."""
         part, period = find_part(part), 1e9 / clock_hz
-        back = (capture + 0.5) * period + (0.5 * period - part.t_ac(part.timing(clock_hz).cas) - part.t_oh) / 2
+        back = (capture + 0.5) * period + (
+            0.5 * period - part.t_ac(part.timing(clock_hz).cas) - part.t_oh
+        ) / 2
         return cls((period / 2, period / 2), (back, back))
 
 
 @dataclass(frozen=True)
 class Margins:
-    """What is left of each time, in nanoseconds: of commands and written data at the chip, of read data at the FPGA's input registers."""
+    """What is left of each time, in nanoseconds: of commands and written data at the chip, of read
+    data at the FPGA's input registers."""
+
     write_setup: float
     write_hold: float
     read_setup: float
@@ -80,23 +107,31 @@ class Margins:
 
 
 def clock_path(pads, shift, flight=FLIGHT_NS):
-    """:class:`ClockPath` of a clock that follows ``sync`` by ``shift``, (least, most) in nanoseconds, inside the FPGA."""
+    """:class:`ClockPath` of a clock that follows ``sync`` by ``shift``, (least, most) in
+    nanoseconds, inside the FPGA."""
     return ClockPath(
         rises=(shift[0] - pads.early - pads.jitter, shift[1] + pads.late + pads.jitter),
-        returns=(shift[0] + pads.clock[0] + 2 * flight[0] - pads.hold - pads.jitter,
-                 shift[1] + pads.clock[1] + 2 * flight[1] + pads.setup + pads.jitter))
+        returns=(
+            shift[0] + pads.clock[0] + 2 * flight[0] - pads.hold - pads.jitter,
+            shift[1] + pads.clock[1] + 2 * flight[1] + pads.setup + pads.jitter,
+        ),
+    )
 
 
 def margins(part, clock_hz, path, capture):
-    """:class:`Margins` of a part behind ``path`` and a controller with ``capture``; ``ValueError`` where the part cannot run at this clock."""
+    """:class:`Margins` of a part behind ``path`` and a controller with ``capture``; ``ValueError``
+    where the part cannot run at this clock."""
     part = find_part(part)
     return _margins(part, 1e9 / clock_hz, part.t_ac(part.timing(clock_hz).cas), path, capture)
 
 
 def _margins(part, period, t_ac, path, capture):
     return Margins(
-        write_setup=path.rises[0] - part.t_is, write_hold=period - path.rises[1] - part.t_ih,
-        read_setup=(capture + 1) * period - t_ac - path.returns[1], read_hold=path.returns[0] + part.t_oh - capture * period)
+        write_setup=path.rises[0] - part.t_is,
+        write_hold=period - path.rises[1] - part.t_ih,
+        read_setup=(capture + 1) * period - t_ac - path.returns[1],
+        read_hold=path.returns[0] + part.t_oh - capture * period,
+    )
 
 
 @dataclass(frozen=True)
@@ -110,6 +145,7 @@ class SDRAMClock:
     path : ClockPath
     margins : Margins
     """
+
     degrees: float
     capture: int
     path: ClockPath
@@ -118,8 +154,11 @@ class SDRAMClock:
     @property
     def report(self):
         """What a build's report says, in nanoseconds."""
-        return {"phase_degrees": round(self.degrees, 1), "capture": self.capture,
-                **{f"{name}_ns": round(value, 2) for name, value in asdict(self.margins).items()}}
+        return {
+            "phase_degrees": round(self.degrees, 1),
+            "capture": self.capture,
+            **{f"{name}_ns": round(value, 2) for name, value in asdict(self.margins).items()},
+        }
 
 
 def choose_phase(part, clock_hz, pads, shifts):
@@ -130,7 +169,8 @@ def choose_phase(part, clock_hz, pads, shifts):
     part : SDRAMPart or str
     clock_hz : float
     pads : PadTiming
-    shifts : iterable of (degrees, (least, most)), the phases that the FPGA can make, each with its nanoseconds
+    shifts : iterable of (degrees, (least, most)), the phases that the FPGA can make,
+        each with its nanoseconds
 
     Raises
     ------
@@ -141,9 +181,16 @@ def choose_phase(part, clock_hz, pads, shifts):
     """
     part = find_part(part)
     period, t_ac = 1e9 / clock_hz, part.t_ac(part.timing(clock_hz).cas)
-    found = [SDRAMClock(degrees, capture, path, _margins(part, period, t_ac, path, capture))
-             for degrees, shift in shifts for path in [clock_path(pads, shift)] for capture in range(4)]
+    found = [
+        SDRAMClock(degrees, capture, path, _margins(part, period, t_ac, path, capture))
+        for degrees, shift in shifts
+        for path in [clock_path(pads, shift)]
+        for capture in range(4)
+    ]
     best = max(found, key=lambda clock: clock.margins.least)
     if best.margins.least < 0:
-        raise PhaseError(f"no phase of its clock leaves SDRAM part {part.name!r} and the FPGA their set-up and hold times")
+        raise PhaseError(
+            f"no phase of its clock leaves SDRAM part {part.name!r} and the FPGA their set-up "
+            f"and hold times"
+        )
     return best

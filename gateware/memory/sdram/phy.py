@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pins of an SDR SDRAM and the registers in the I/O cells."""
+
 from amaranth import Cat, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -11,7 +12,8 @@ __all__ = ["SDRAMPhy", "SDRAMPins"]
 
 
 class SDRAMPins(wiring.Signature):
-    """Lines between a controller and a chip, as seen by the controller; all are active-high but for ``_n``.
+    """Lines between a controller and a chip, as seen by the controller; all are active-high but for
+    ``_n``.
 
     Members
     -------
@@ -20,47 +22,65 @@ class SDRAMPins(wiring.Signature):
     dqm : Out, 1 masks a byte
     dq.o, dq.oe : Out, data and their output enable; dq.i : In
     """
+
     def __init__(self, part):
         self.part = part = find_part(part)
-        super().__init__({
-            "cke": Out(1, init=1), "cs_n": Out(1, init=1), "ras_n": Out(1, init=1), "cas_n": Out(1, init=1),
-            "we_n": Out(1, init=1), "ba": Out(part.bank_bits), "a": Out(max(part.row_bits, 11)),
-            "dqm": Out(part.beat_bytes, init=(1 << part.beat_bytes) - 1),
-            "dq": Out(wiring.Signature({"o": Out(part.data_bits), "oe": Out(1), "i": In(part.data_bits)})),
-        })
+        super().__init__(
+            {
+                "cke": Out(1, init=1),
+                "cs_n": Out(1, init=1),
+                "ras_n": Out(1, init=1),
+                "cas_n": Out(1, init=1),
+                "we_n": Out(1, init=1),
+                "ba": Out(part.bank_bits),
+                "a": Out(max(part.row_bits, 11)),
+                "dqm": Out(part.beat_bytes, init=(1 << part.beat_bytes) - 1),
+                "dq": Out(
+                    wiring.Signature(
+                        {"o": Out(part.data_bits), "oe": Out(1), "i": In(part.data_bits)}
+                    )
+                ),
+            }
+        )
 
     def __eq__(self, other):
         return isinstance(other, SDRAMPins) and self.part == other.part
 
 
 class SDRAMPhy(wiring.Component):
-    """One register in every line: those of the I/O cells on an FPGA, flip-flops in the virtual board.
+    """One register in every line: those of the I/O cells on an FPGA, flip-flops in the virtual
+    board.
 
-    Latency: one cycle out, one cycle in. Before the first clock the pads have the levels at which :class:`SDRAMPins` begins, and DQ is released.
+    Latency: one cycle out, one cycle in. Before the first clock the pads have the levels at which
+    :class:`SDRAMPins` begins, and DQ is released.
 
     Parameters
     ----------
     part : SDRAMPart or str
     ports : object or None
-        The board's I/O ports, ``platform.request("sdram", dir="-")`` of a platform with an amaranth-boards
-        ``SDRAMResource``: members ``cs``, ``ras``, ``cas``, ``we`` (inverted by their ports), ``ba``, ``a``, ``dq`` and,
-        where they are connected, ``clk_en`` and ``dqm``. The clock's pin is the board's affair. ``None``: the
-        behavioural twin, with the member ``pads``.
+        The board's I/O ports, ``platform.request("sdram", dir="-")`` of a platform with an
+        amaranth-boards ``SDRAMResource``: members ``cs``, ``ras``, ``cas``, ``we`` (inverted by
+        their ports), ``ba``, ``a``, ``dq`` and, where they are connected, ``clk_en`` and ``dqm``.
+        The clock's pin is the board's affair. ``None``: the behavioural twin, with the member
+        ``pads``.
     family : "ecp5", "ice40" or None
         Of the I/O cells; ``None``: ports of a simulation.
 
     Members
     -------
     controller : In(SDRAMPins)
-    pads : Out(SDRAMPins), the registered lines; without ``ports`` only. Where the part's byte masks are not connected,
-        ``dqm`` is tied low
+    pads : Out(SDRAMPins), the registered lines; without ``ports`` only.
+        Where the part's byte masks are not connected, ``dqm`` is tied low
     """
+
     def __init__(self, *, part, ports=None, family=None):
         self.part = find_part(part)
         self.ports, self._family = ports, family
         if ports is not None and len(ports.dq) != self.part.data_bits:
-            raise ValueError(f"Port dq has {len(ports.dq)} pins, but SDRAM part {self.part.name!r} has "
-                             f"{self.part.data_bits}")
+            raise ValueError(
+                f"Port dq has {len(ports.dq)} pins, but SDRAM part {self.part.name!r} has "
+                f"{self.part.data_bits}"
+            )
         pins = SDRAMPins(self.part)
         super().__init__({"controller": In(pins)} | ({"pads": Out(pins)} if ports is None else {}))
 
@@ -71,7 +91,11 @@ class SDRAMPhy(wiring.Component):
             pads = self.pads
             for name in ("cke", "cs_n", "ras_n", "cas_n", "we_n", "ba", "a", "dqm"):
                 m.d.sync += getattr(pads, name).eq(getattr(lines, name))
-            m.d.sync += [pads.dq.o.eq(lines.dq.o), pads.dq.oe.eq(lines.dq.oe), lines.dq.i.eq(pads.dq.i)]
+            m.d.sync += [
+                pads.dq.o.eq(lines.dq.o),
+                pads.dq.oe.eq(lines.dq.oe),
+                lines.dq.i.eq(pads.dq.i),
+            ]
             if not self.part.masks:
                 m.d.sync += pads.dqm.eq(0)
             return m
@@ -80,7 +104,9 @@ class SDRAMPhy(wiring.Component):
         def drive(name, value, init):
             port = getattr(ports, name, None)
             if port is not None:
-                pads = m.submodules[name] = RegisteredOutput(port=port, family=self._family, init=init)
+                pads = m.submodules[name] = RegisteredOutput(
+                    port=port, family=self._family, init=init
+                )
                 m.d.comb += pads.o.eq(value)
 
         drive("clk_en", lines.cke, 1)
@@ -89,7 +115,7 @@ class SDRAMPhy(wiring.Component):
         drive("cas", ~lines.cas_n, 0)
         drive("we", ~lines.we_n, 0)
         drive("ba", lines.ba, 0)
-        drive("a", lines.a[:len(ports.a)], 0)
+        drive("a", lines.a[: len(ports.a)], 0)
         drive("dqm", lines.dqm, (1 << self.part.beat_bytes) - 1)
         dq = m.submodules.dq = RegisteredPads(port=ports.dq, family=self._family)
         m.d.comb += [dq.o.eq(lines.dq.o), dq.oe.eq(lines.dq.oe), lines.dq.i.eq(dq.i)]
@@ -97,5 +123,6 @@ class SDRAMPhy(wiring.Component):
 
 
 def command_lines(pins):
-    """The four lines that make a command, low bit first: ``we_n``, ``cas_n``, ``ras_n``, ``cs_n``."""
+    """The four lines that make a command, low bit first: ``we_n``, ``cas_n``, ``ras_n``,
+    ``cs_n``."""
     return Cat(pins.we_n, pins.cas_n, pins.ras_n, pins.cs_n)

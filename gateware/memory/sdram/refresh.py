@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Initialisation and refresh of an SDR SDRAM."""
+
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -18,14 +19,25 @@ class RefreshTimer(wiring.Component):
 
     Members
     -------
-    idle : In(1), the controller has nothing to do; change : In(1), all that it has to do needs another row
+    idle : In(1), the controller has nothing to do; change : In(1),
+        all that it has to do needs another row
     done : In(1), a refresh command was given
-    hold : Out(1), open no further rows; request : Out(1), refresh now; more : Out(1), at least one more is due
+    hold : Out(1), open no further rows; request : Out(1), refresh now; more : Out(1),
+        at least one more is due
     """
+
     def __init__(self, *, interval):
         self.interval = interval
-        super().__init__({"idle": In(1), "change": In(1), "done": In(1),
-                          "hold": Out(1), "request": Out(1), "more": Out(1)})
+        super().__init__(
+            {
+                "idle": In(1),
+                "change": In(1),
+                "done": In(1),
+                "hold": Out(1),
+                "request": Out(1),
+                "more": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -48,35 +60,56 @@ class RefreshTimer(wiring.Component):
         m.d.comb += self.more.eq(due != 0)
         m.d.sync += [
             self.hold.eq(due >= BATCH),
-            self.request.eq((due >= LIMIT) | ((due >= BATCH) & self.change) | ((due != 0) & (pause == PAUSE) & self.idle)),
+            self.request.eq(
+                (due >= LIMIT)
+                | ((due >= BATCH) & self.change)
+                | ((due != 0) & (pause == PAUSE) & self.idle)
+            ),
         ]
         return m
 
 
 class RefreshSequencer(wiring.Component):
-    """Gives the commands of initialisation and refresh, and opens again the rows that a refresh interrupted.
+    """Gives the commands of initialisation and refresh, and opens again the rows that a refresh
+    interrupted.
 
     Members
     -------
     run : Out(1), the controller may give commands of its own; ready : Out(1), initialised
-    request : In(1), refresh (looked at while ``run``); more : In(1), another refresh is due; refreshes : Out(1)
-    hold : In(1), some bank may not be precharged yet; closes : Out(1), all banks are precharged in this cycle
+    request : In(1), refresh (looked at while ``run``); more : In(1),
+        another refresh is due; refreshes : Out(1)
+    hold : In(1), some bank may not be precharged yet; closes : Out(1),
+        all banks are precharged in this cycle
     used : In, banks in which a segment waits to be served; activate : Out(1), ``bank`` is opened
     command : Out(3), we_n, cas_n, ras_n; bank : Out; a : Out
     """
+
     def __init__(self, *, part, timing, powerup):
         self.part, self.timing, self.powerup = part, timing, powerup
-        super().__init__({
-            "run": Out(1), "ready": Out(1), "request": In(1), "more": In(1), "refreshes": Out(1), "hold": In(1),
-            "closes": Out(1), "used": In(1 << part.bank_bits), "activate": Out(1),
-            "command": Out(3, init=7), "bank": Out(part.bank_bits), "a": Out(max(part.row_bits, 11)),
-        })
+        super().__init__(
+            {
+                "run": Out(1),
+                "ready": Out(1),
+                "request": In(1),
+                "more": In(1),
+                "refreshes": Out(1),
+                "hold": In(1),
+                "closes": Out(1),
+                "used": In(1 << part.bank_bits),
+                "activate": Out(1),
+                "command": Out(3, init=7),
+                "bank": Out(part.bank_bits),
+                "a": Out(max(part.row_bits, 11)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         timing = self.timing
-        wait = Signal(range(max(self.powerup, timing.t_rfc, timing.t_rp, timing.t_mrd, timing.t_rrd) + 1),
-                      init=self.powerup)
+        wait = Signal(
+            range(max(self.powerup, timing.t_rfc, timing.t_rp, timing.t_mrd, timing.t_rrd) + 1),
+            init=self.powerup,
+        )
         waited = Signal()
         initial = Signal(range(INIT_REFRESHES + 1), init=INIT_REFRESHES)
         m.d.comb += [waited.eq(wait == 0), self.command.eq(0b111)]

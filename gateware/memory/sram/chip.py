@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asynchronous SRAM chip for pysim, which checks its rules: the twin of ``gateware/memory/chips/async_sram.hpp``."""
+"""Asynchronous SRAM chip for pysim, which checks its rules: the twin of
+``gateware/memory/chips/async_sram.hpp``."""
+
 import numpy as np
 
 from .parts import IO_NS, find_sram
@@ -19,14 +21,19 @@ class SRAMChip:
     data : numpy uint8
     reads, writes : int, cycles with output enable; pulses
     """
+
     def __init__(self, *, part, clock_hz):
         self.part = find_sram(part)
         period = 1e9 / clock_hz
-        if period < self.part.t_aa + IO_NS or period < self.part.t_wp or period < 2 * self.part.t_sd:
+        if (
+            period < self.part.t_aa + IO_NS
+            or period < self.part.t_wp
+            or period < 2 * self.part.t_sd
+        ):
             raise SRAMViolation(f"a cycle of {period:.4g} ns is too short")
         self.data = np.zeros(self.part.size, np.uint8)
         self.reads = self.writes = 0
-        self._before = (0, 0, 0, 0, 0, 0)   # a, oe, we, be, d, d_oe
+        self._before = (0, 0, 0, 0, 0, 0)  # a, oe, we, be, d, d_oe
 
     def cycle(self, a, oe, we, be, d, d_oe):
         """One cycle with these levels; returns what stands on the data lines at its end.

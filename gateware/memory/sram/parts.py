@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is known of asynchronous SRAM parts."""
+
 from dataclasses import dataclass
 
 __all__ = ["PARTS", "SRAMPart", "find_sram"]
@@ -20,9 +21,11 @@ class SRAMPart:
     t_wp : float, shortest write pulse in nanoseconds
     t_sd : float, nanoseconds of data before the end of the pulse
 
-    Set-up of the address before a write pulse and hold of address and data after it are 0 in every data sheet, at least: none
-    of them may be negative, so neither may coincide with an edge of the pulse.
+    Set-up of the address before a write pulse and hold of address and data after it are 0 in every
+    data sheet, at least: none of them may be negative, so neither may coincide with an edge of the
+    pulse.
     """
+
     name: str
     address_bits: int
     t_aa: float
@@ -33,11 +36,16 @@ class SRAMPart:
 
     def __post_init__(self):
         if self.address_bits not in range(10, 23):
-            raise ValueError(f"address_bits of SRAM part {self.name!r} must be 10 to 22, not {self.address_bits!r}")
+            raise ValueError(
+                f"address_bits of SRAM part {self.name!r} must be 10 to 22, not "
+                f"{self.address_bits!r}"
+            )
         for name in ("t_aa", "t_wp", "t_sd"):
             value = getattr(self, name)
             if not isinstance(value, (int, float)) or isinstance(value, bool) or value <= 0:
-                raise ValueError(f"{name} of SRAM part {self.name!r} must be a positive number, not {value!r}")
+                raise ValueError(
+                    f"{name} of SRAM part {self.name!r} must be a positive number, not {value!r}"
+                )
 
     @property
     def size(self):
@@ -54,15 +62,21 @@ class SRAMPart:
         if not isinstance(clock_hz, (int, float)) or isinstance(clock_hz, bool) or not clock_hz > 0:
             raise ValueError(f"Clock must be a positive number of Hz, not {clock_hz!r}")
         if clock_hz > self.max_hz:
-            raise ValueError(f"Clock of {clock_hz / 1e6:g} MHz is above the {self.max_hz / 1e6:.4g} MHz of SRAM part "
-                             f"{self.name!r}")
+            raise ValueError(
+                f"Clock of {clock_hz / 1e6:g} MHz is above the {self.max_hz / 1e6:.4g} MHz of "
+                f"SRAM part "
+                f"{self.name!r}"
+            )
 
 
 #: Parts by name.
-PARTS = {part.name: part for part in (
-    # 512 KiB of 10 ns: BlackIce II carries one of this kind.
-    SRAMPart("IS61WV25616", address_bits=18, t_aa=10, t_wp=8, t_sd=6),
-)}
+PARTS = {
+    part.name: part
+    for part in (
+        # 512 KiB of 10 ns: BlackIce II carries one of this kind.
+        SRAMPart("IS61WV25616", address_bits=18, t_aa=10, t_wp=8, t_sd=6),
+    )
+}
 
 
 def find_sram(part):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory by the back door: the same bytes, sums, results and counters as over the link, for every kind of memory."""
+"""Main memory by the back door: the same bytes, sums, results and counters as over the link, for
+every kind of memory."""
+
 import random
 import zlib
 from types import SimpleNamespace
@@ -17,19 +19,29 @@ from tests.support.tiny_core import TinyEngine
 
 
 class OneBlockEngine(TinyEngine):
-    """Takes a block of an UP5K's RAM for itself, which leaves main memory beats of one block's width."""
+    """Takes a block of an UP5K's RAM for itself, which leaves main memory beats of one block's
+    width."""
+
     @staticmethod
     def spram_blocks(params):
         return 1
 
 
-ONE_BLOCK = SimpleNamespace(**{**vars(TINY), "core": SimpleNamespace(variant=lambda params, beat_bytes: OneBlockEngine)})
+ONE_BLOCK = SimpleNamespace(
+    **{**vars(TINY), "core": SimpleNamespace(variant=lambda params, beat_bytes: OneBlockEngine)}
+)
 
-#: Board, core, kind of memory, its size and bytes of a beat. The last place of a bank of SPRAM is 64 KiB, or 32 KiB with beats of two bytes.
+#: Board, core, kind of memory, its size and bytes of a beat. The last place of a bank of SPRAM is
+#: 64 KiB, or 32 KiB with beats of two bytes.
 MEMORIES = [
-    ("ulx3s-25f", TINY, "SDRAM", 32 << 20, 2), ("colorlight-i5", TINY, "SDRAM", 8 << 20, 4), ("blackice-mx", TINY, "SDRAM", 2 << 20, 2),
-    ("blackice-ii", TINY, "SRAM", 512 << 10, 4), ("icebreaker", TINY, "SPRAM", 128 << 10, 4),
-    ("icebreaker", ONE_BLOCK, "SPRAM", 96 << 10, 2), ("hx8k-breakout", TINY, "block RAM", 4 << 10, 4)]
+    ("ulx3s-25f", TINY, "SDRAM", 32 << 20, 2),
+    ("colorlight-i5", TINY, "SDRAM", 8 << 20, 4),
+    ("blackice-mx", TINY, "SDRAM", 2 << 20, 2),
+    ("blackice-ii", TINY, "SRAM", 512 << 10, 4),
+    ("icebreaker", TINY, "SPRAM", 128 << 10, 4),
+    ("icebreaker", ONE_BLOCK, "SPRAM", 96 << 10, 2),
+    ("hx8k-breakout", TINY, "block RAM", 4 << 10, 4),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -41,13 +53,17 @@ def tiny_is_known(monkeypatch):
 def opened(board, room=TINY, direct=True):
     virtual = open_virtual(board, room, preset="sim")
     virtual.pipe.sleep(0.00025)
-    return SimTarget(client=LinkClient(virtual.pipe, seed=1), name="test", board=virtual, direct=direct)
+    return SimTarget(
+        client=LinkClient(virtual.pipe, seed=1), name="test", board=virtual, direct=direct
+    )
 
 
 def session(target, size, starts):
-    """What a host sees that writes, reads and sums up parts of memory at random, and has the core copy between them.
+    """What a host sees that writes, reads and sums up parts of memory at random, and has the core
+    copy between them.
 
-    ``starts`` of another session: runs are begun in the same cycles by the same frames, so that refreshes fall alike.
+    ``starts`` of another session: runs are begun in the same cycles by the same frames, so that
+    refreshes fall alike.
     """
     chance, seen, begun = random.Random(5), [], []
     begins = [at for at in range(0, size + 1, 32 << 10)]
@@ -55,6 +71,7 @@ def session(target, size, starts):
     def place(length):
         near = chance.choice(begins) + chance.randrange(-40, 40)
         return min(max(near, 0), size - length)
+
     for turn in range(24):
         length = chance.choice((1, 2, 3, 5, 64, 131))
         target.write(at := place(length), data := chance.randbytes(length))
@@ -65,7 +82,8 @@ def session(target, size, starts):
             source, goal = place(256) & ~3, place(256) & ~3
             target.write(source, bytes(chance.randrange(1, 256) for _ in range(256)))
             if starts is None:
-                # A refresh closes all rows: which are open depends on what came over the link before.
+                # A refresh closes all rows: which are open depends on what came over the link
+                # before.
                 target.board.advance(4000)
             else:
                 cycle, number = starts[len(begun)]
@@ -73,7 +91,11 @@ def session(target, size, starts):
                     target.read_register("status")
                 target.board.advance(cycle - target.board.cycle)
             begun.append((target.board.cycle, target.client._next))
-            seen.append(target.run({"program_address": source, "program_length": 256, "target": goal, "key": turn}))
+            seen.append(
+                target.run(
+                    {"program_address": source, "program_length": 256, "target": goal, "key": turn}
+                )
+            )
             seen.append(target.read(goal, 256))
     return seen, begun
 
@@ -90,7 +112,11 @@ def test_it_is_as_over_the_link(board, room, kind, size, beat_bytes):
         # And what lies there is what the link finds.
         for at in (0, size // 2 - 40, size - 80):
             assert target.client.read(at, 80) == target.read(at, 80)
-            assert target.client.checksum(at, 80) == target.checksum(at, 80) == zlib.crc32(target.read(at, 80))
+            assert (
+                target.client.checksum(at, 80)
+                == target.checksum(at, 80)
+                == zlib.crc32(target.read(at, 80))
+            )
 
 
 def test_no_cycle_passes_for_a_byte():
@@ -112,14 +138,21 @@ def test_runs_and_fills(board, direct):
     with opened(board, direct=direct) as target:
         target.write(0, image.tobytes())
         before, told = target.board.cycle, []
-        for address, run, stride, count in ((1, 3, 64, 100), (0x7FE7, 5, 9, 20), (6, 300, 700, 3), (0, 1, 1, 0)):
+        for address, run, stride, count in (
+            (1, 3, 64, 100),
+            (0x7FE7, 5, 9, 20),
+            (6, 300, 700, 3),
+            (0, 1, 1, 0),
+        ):
             rows = chance.integers(0, 256, (count, run), np.uint8)
             target.write_runs(address, rows, stride, lambda *done: told.append(done))
             for number, row in enumerate(rows):
-                image[address + number * stride:][:run] = row
-            assert np.array_equal(target.read_runs(address, run, stride, count, lambda *done: told.append(done)), rows)
+                image[address + number * stride :][:run] = row
+            assert np.array_equal(
+                target.read_runs(address, run, stride, count, lambda *done: told.append(done)), rows
+            )
         target.fill(0x7FFF, 70, 0xA5, lambda *done: told.append(done))
-        image[0x7FFF:0x7FFF + 70] = 0xA5
+        image[0x7FFF : 0x7FFF + 70] = 0xA5
         assert (target.board.cycle - before < 1000) == direct and told[-1] == (70, 70)
         assert target.client.read(0, image.size) == target.read(0, image.size) == image.tobytes()
 
@@ -128,10 +161,17 @@ def test_what_is_no_main_memory_goes_over_the_link():
     """The info text, the end of memory and addresses that there are not, as ever."""
     from quintet.tools.errors import TargetError
     from quintet.tools.link.errors import BoardError
+
     with opened("hx8k-breakout") as target:
         header = target.client.identify()
-        assert target.read(0x8002_0000, 64) == header and target.checksum(0x8002_0000, 64) == zlib.crc32(header)
-        for call in (lambda: target.read(4090, 10), lambda: target.write(4090, bytes(10)), lambda: target.checksum(4090, 10)):
+        assert target.read(0x8002_0000, 64) == header and target.checksum(
+            0x8002_0000, 64
+        ) == zlib.crc32(header)
+        for call in (
+            lambda: target.read(4090, 10),
+            lambda: target.write(4090, bytes(10)),
+            lambda: target.checksum(4090, 10),
+        ):
             with pytest.raises(BoardError, match="bus error at 0x00001000"):
                 call()
         with pytest.raises(TargetError, match="-1 bytes at 0x0 lie outside"):
@@ -139,18 +179,31 @@ def test_what_is_no_main_memory_goes_over_the_link():
 
 
 def test_over_the_link_while_the_core_is_busy(monkeypatch):
-    """The core's own order of accesses is kept: what it has not read yet, it reads as the host has written it meanwhile."""
+    """The core's own order of accesses is kept: what it has not read yet, it reads as the host has
+    written it meanwhile."""
     used = []
     for name in ("read", "write"):
         method = getattr(Backdoor, name)
-        monkeypatch.setattr(Backdoor, name, lambda self, *a, name=name, method=method: (used.append(name), method(self, *a))[1])
+        monkeypatch.setattr(
+            Backdoor,
+            name,
+            lambda self, *a, name=name, method=method: (used.append(name), method(self, *a))[1],
+        )
     with opened("icebreaker") as target:
         target.write(0, b"\1" * 0x8000)
-        for register, value in (("program_address", 0), ("program_length", 0x8000), ("target", 0x1_0000), ("key", 0), ("control", 1)):
+        for register, value in (
+            ("program_address", 0),
+            ("program_length", 0x8000),
+            ("target", 0x1_0000),
+            ("key", 0),
+            ("control", 1),
+        ):
             target.write_register(register, value)
         assert used == ["write"]
         target.write(0x7FF0, b"\2" * 16)
-        assert target.read(0x7FF0, 16) == b"\2" * 16 and target.checksum(0, 16) == zlib.crc32(b"\1" * 16)
+        assert target.read(0x7FF0, 16) == b"\2" * 16 and target.checksum(0, 16) == zlib.crc32(
+            b"\1" * 16
+        )
         assert target.read_register("status") & 1 and used == ["write"]
         while target.read_register("status") & 1:
             pass
@@ -164,6 +217,7 @@ def test_after_a_call_that_ended_early(monkeypatch):
 
         def interrupt(limit, timeout):
             raise KeyboardInterrupt
+
         with monkeypatch.context() as patch:
             patch.setattr(pipe, "read", interrupt)
             with pytest.raises(KeyboardInterrupt):
@@ -171,7 +225,9 @@ def test_after_a_call_that_ended_early(monkeypatch):
         assert target.board.waiting and not target.client.quiet
         target.write(0x1000, b"\2" * 4096)
         target.board.pipe.sleep(0.001)
-        assert target.board.chip[0x1000:0x2000].tobytes() == target.read(0x1000, 4096) == b"\2" * 4096
+        assert (
+            target.board.chip[0x1000:0x2000].tobytes() == target.read(0x1000, 4096) == b"\2" * 4096
+        )
 
 
 def test_it_waits_for_no_one_elses_bytes():

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The core bench, with a core that copies memory."""
+
 import random
 
 import numpy as np
@@ -50,8 +51,14 @@ def test_a_run_copies_and_counts(bench):
     before[1024:1088] = before[256:320] ^ 0x12
     assert (bench.memory == before).all()
     counters = outcome.counters
-    assert (counters["instructions"], counters["bytes_read"], counters["bytes_written"]) == (16, 64, 64)
-    assert counters["cycles"] == sum(counters[k] for k in counters if k == "work" or k.startswith("stall_"))
+    assert (counters["instructions"], counters["bytes_read"], counters["bytes_written"]) == (
+        16,
+        64,
+        64,
+    )
+    assert counters["cycles"] == sum(
+        counters[k] for k in counters if k == "work" or k.startswith("stall_")
+    )
     assert outcome.values["last"] == int.from_bytes(before[316:320].tobytes(), "little")
 
 
@@ -75,6 +82,7 @@ def test_timing_is_seeded(bench):
     def cycles(seed):
         bench.behave(Behaviour(latency=3, gap=30, gap_percent=50, stall_percent=20), seed=seed)
         return bench.run(job()).counters["cycles"]
+
     bench.load(image())
     assert cycles(1) == cycles(1) != cycles(2)
     bench.behave(IDEAL)
@@ -83,7 +91,7 @@ def test_timing_is_seeded(bench):
 
 def test_faults_and_injected_errors(bench):
     bench.load(image())
-    bench.memory[256 + 8:256 + 12] = 0
+    bench.memory[256 + 8 : 256 + 12] = 0
     fault = bench.run(job()).fault
     assert (fault.code, fault.name, fault.pc, fault.detail) == (1, "illegal_opcode", 264, 0x55)
     bench.load(image())
@@ -94,7 +102,7 @@ def test_faults_and_injected_errors(bench):
     untouched = bench.memory[1036:1040].copy()
     assert bench.run(job(key=0x77)).fault.detail == 1024 + 12
     assert (bench.memory[1036:1040] == untouched).all()
-    assert bench.run(job()).status == "done"        # the injection is spent
+    assert bench.run(job()).status == "done"  # the injection is spent
 
 
 def test_memory_ends_with_the_image(bench):
@@ -123,9 +131,11 @@ def test_core_reset_in_mid_run(bench):
 def test_a_request_outside_the_window(bare, shell):
     registers = job(window_base=0, window_limit=1024)
     shell.load(image())
-    assert shell.run(registers).fault.detail == 1024     # the guard's answer
+    assert shell.run(registers).fault.detail == 1024  # the guard's answer
     bare.load(image())
-    with pytest.raises(SimulationError, match="memory port 1: request leaves the window .address 0x400"):
+    with pytest.raises(
+        SimulationError, match="memory port 1: request leaves the window .address 0x400"
+    ):
         bare.run(registers)
     bare.recover()
     bare.load(image())

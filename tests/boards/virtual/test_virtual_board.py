@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Virtual boards without a core: pipe, wires, memory chip, simulated time."""
+
 import random
 from dataclasses import replace
 
@@ -29,9 +30,13 @@ def test_memory_chip_holds_what_the_host_writes(ulx3s):
     data = random.Random(1).randbytes(5001)
     client.write(0x1233, data)
     assert client.read(0x1233, len(data)) == data
-    assert ulx3s.chip[0x1233:0x1233 + len(data)].tobytes() == data
+    assert ulx3s.chip[0x1233 : 0x1233 + len(data)].tobytes() == data
     counts = ulx3s.chip_counts
-    assert counts["writes"] >= len(data) // 2 and counts["reads"] >= len(data) // 2 and counts["refreshes"] > 0
+    assert (
+        counts["writes"] >= len(data) // 2
+        and counts["reads"] >= len(data) // 2
+        and counts["refreshes"] > 0
+    )
 
 
 def test_memory_chip_holds_runs_and_fills(ulx3s):
@@ -45,13 +50,15 @@ def test_memory_chip_holds_runs_and_fills(ulx3s):
         data, stride = chance.randbytes(run * count), run + gap
         client.write_strided(address, data, run, stride)
         for number in range(count):
-            image[address + number * stride:address + number * stride + run] = data[number * run:(number + 1) * run]
+            image[address + number * stride : address + number * stride + run] = data[
+                number * run : (number + 1) * run
+            ]
         assert client.read_strided(address, run, stride, count) == data
         client.fill(address + 7, run, pattern, stride=stride + 3 & ~3, count=5)
         for number in range(5):
             start = address + 7 + number * (stride + 3 & ~3)
-            image[start:start + run] = (pattern * run)[:run]
-        assert ulx3s.chip[:1 << 15].tobytes() == image
+            image[start : start + run] = (pattern * run)[:run]
+        assert ulx3s.chip[: 1 << 15].tobytes() == image
 
 
 def test_time_passes_only_inside_the_pipe(ulx3s):
@@ -72,6 +79,7 @@ def test_runs_are_the_same_every_time():
             client = LinkClient(board.pipe, seed=1)
             client.write(64, bytes(range(200)))
             return board.cycle, client.identify()
+
     assert session() == session()
 
 
@@ -86,17 +94,22 @@ def test_a_broken_timing_rule_is_told(ulx3s):
             client.write(0, bytes(100))
 
 
-@pytest.mark.parametrize("rises, rule", [((1.2, 8), "set-up time of the lines"), ((5, 11.7), "hold time of the lines")])
+@pytest.mark.parametrize(
+    "rises, rule", [((1.2, 8), "set-up time of the lines"), ((5, 11.7), "hold time of the lines")]
+)
 def test_a_phase_that_the_chips_inputs_cannot_have_is_told(ulx3s, rises, rule):
     board, soc = open_board("ulx3s-25f"), open_board("ulx3s-25f").make_soc(family=None)
-    with VirtualBoard(board=board, soc=soc, path=replace(soc.clocking.sdram.path, rises=rises)) as shifted:
+    with VirtualBoard(
+        board=board, soc=soc, path=replace(soc.clocking.sdram.path, rises=rises)
+    ) as shifted:
         with pytest.raises(SimulationError, match=f"SDRAM chip: .*{rule}"):
             shifted.pipe.sleep(AWAKE)
 
 
 @pytest.mark.parametrize("degrees", [270, 180, 0])
 def test_a_phase_without_margin_is_seen(ulx3s, degrees):
-    """The clock of one board at the frequency of another: what is read is right exactly where the formula leaves a margin."""
+    """The clock of one board at the frequency of another: what is read is right exactly where the
+    formula leaves a margin."""
     board, soc = open_board("ulx3s-25f"), open_board("ulx3s-25f").make_soc(family=None)
     late = degrees / 360 * 1e9 / soc.clock_hz
     path = clock_path(PADS["ecp5"], (late, late))
@@ -117,7 +130,9 @@ def test_a_phase_without_margin_is_seen(ulx3s, degrees):
 
 def test_an_sram_too_slow_for_the_clock_is_told():
     board = open_board("blackice-ii")
-    with VirtualBoard(board=board, soc=board.make_soc(family=None), part_changes={"t_aa": 40.0}) as slow:
+    with VirtualBoard(
+        board=board, soc=board.make_soc(family=None), part_changes={"t_aa": 40.0}
+    ) as slow:
         with pytest.raises(SimulationError, match="SRAM chip: the cycle is too short"):
             slow.pipe.sleep(0.001)
 
@@ -143,14 +158,19 @@ def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
 def test_link_must_be_one_of_two():
     with pytest.raises(ValueError, match="link must be bytes, wire or uartbone, not 'usb'"):
         open_virtual("icebreaker", None, link="usb")
-    with pytest.raises(BoardError, match="fomu cannot be built with link uart: it has no serial line; there is usb"):
+    with pytest.raises(
+        BoardError, match="fomu cannot be built with link uart: it has no serial line; there is usb"
+    ):
         open_virtual("fomu", None, link="wire")
 
 
-@pytest.mark.parametrize("name, beat_bytes, masks", [
-    ("colorlight-i5", 4, False), ("blackice-mx", 2, True), ("blackice-ii", 4, True)])
+@pytest.mark.parametrize(
+    "name, beat_bytes, masks",
+    [("colorlight-i5", 4, False), ("blackice-mx", 2, True), ("blackice-ii", 4, True)],
+)
 def test_parts_of_beats_from_host_and_core(name, beat_bytes, masks):
-    """32-bit SDRAM with its masks tied low, SDRAM on an inverted clock, asynchronous SRAM: nobody's other bytes change."""
+    """32-bit SDRAM with its masks tied low, SDRAM on an inverted clock, asynchronous SRAM: nobody's
+    other bytes change."""
     with open_virtual(name, TINY, preset="sim") as virtual:
         backing = virtual.soc.backing
         assert backing.beat_bytes == beat_bytes and getattr(backing, "masks", True) == masks
@@ -162,7 +182,7 @@ def test_parts_of_beats_from_host_and_core(name, beat_bytes, masks):
         for _ in range(40):
             at, data = chance.randrange(4000), chance.randbytes(chance.choice((1, 2, 3, 5, 90)))
             client.write(at, data)
-            image[at:at + len(data)] = data
+            image[at : at + len(data)] = data
         # The core copies 1 KiB while the host writes single bytes elsewhere.
         source = bytes(chance.randrange(1, 256) for _ in range(1024))
         client.write(0x1000, source)
@@ -171,7 +191,7 @@ def test_parts_of_beats_from_host_and_core(name, beat_bytes, masks):
         while client.read_word(CONTROL_BASE + 0x14) & 1:
             at = chance.randrange(4096)
             image[at] ^= 0xFF
-            client.write(at, image[at:at + 1])
+            client.write(at, image[at : at + 1])
         assert client.read_word(CONTROL_BASE + 0x14) == 2
         assert client.read(0x2000, 1024) == source
         assert client.read(0, 4096) == image

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Compiling components with CXXRTL: ports, clock, cache, traces, missing tools."""
+
 import os
 import random
 
@@ -15,7 +16,9 @@ from quintet.boards.virtual.simulation import Simulation, SimulationError
 
 
 class Mixture(wiring.Component):
-    """Registered and combinational outputs, a memory, a wide port, an assertion, and a false loop."""
+    """Registered and combinational outputs, a memory, a wide port, an assertion, and a false
+    loop."""
+
     a: In(100)
     twice: Out(101)
     held: Out(100)
@@ -33,8 +36,14 @@ class Mixture(wiring.Component):
         m.d.sync += [self.held.eq(self.a), self.count.eq(self.count + 1)]
         m.submodules.mem = mem = memory.Memory(shape=8, depth=16, init=[])
         w, r = mem.write_port(), mem.read_port()
-        m.d.comb += [w.addr.eq(self.address), w.data.eq(self.data), w.en.eq(self.write), r.addr.eq(self.address),
-                     r.en.eq(1), self.read.eq(r.data)]
+        m.d.comb += [
+            w.addr.eq(self.address),
+            w.data.eq(self.data),
+            w.en.eq(self.write),
+            r.addr.eq(self.address),
+            r.en.eq(1),
+            self.read.eq(r.data),
+        ]
         m.d.sync += Assert(~self.forbidden, "forbidden is forbidden")
         # Each bit depends on the one before it, all in one signal.
         loop = Signal(4)
@@ -138,7 +147,11 @@ def test_fst_trace(tmp_path, monkeypatch):
     with Simulation.build(Mixture(), trace=True) as sim:
         sim.trace(tmp_path / "run.fst", from_cycle=5)
         sim.step(20)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["run.fst", "run.fst.gtkw", "run.fst.sucl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "run.fst",
+        "run.fst.gtkw",
+        "run.fst.sucl",
+    ]
     lib, ffi = pylibfst.lib, pylibfst.ffi
     reader = lib.fstReaderOpen(str(tmp_path / "run.fst").encode())
     assert reader != ffi.NULL
@@ -147,17 +160,29 @@ def test_fst_trace(tmp_path, monkeypatch):
         _, signals = pylibfst.get_scopes_signals2(reader)
         count = signals.by_name["top.count"]
         value = ffi.new("char[256]")
-        seen = [int(ffi.string(lib.fstReaderGetValueFromHandleAtTime(reader, time, count.handle, value)), 2)
-                for time in range(5, 21)]
+        seen = [
+            int(
+                ffi.string(
+                    lib.fstReaderGetValueFromHandleAtTime(reader, time, count.handle, value)
+                ),
+                2,
+            )
+            for time in range(5, 21)
+        ]
     finally:
         lib.fstReaderClose(reader)
-    assert seen == [number % (1 << count.length) for number in range(seen[0], seen[0] + 16)] and count.length > 1
+    assert (
+        seen == [number % (1 << count.length) for number in range(seen[0], seen[0] + 16)]
+        and count.length > 1
+    )
 
 
 def test_fst_by_vcd2fst(tmp_path, monkeypatch):
     """Its own program is preferred; what it says when it fails is shown."""
     program = tmp_path / "vcd2fst"
-    program.write_text('#!/bin/sh\n[ "$2" != bad.fst ] && cp "$1" "$2" || { echo no room >&2; exit 3; }\n')
+    program.write_text(
+        '#!/bin/sh\n[ "$2" != bad.fst ] && cp "$1" "$2" || { echo no room >&2; exit 3; }\n'
+    )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(tmp_path)
@@ -172,7 +197,10 @@ def test_no_fst_says_how_to_get_one(tmp_path, monkeypatch, library):
     monkeypatch.setattr(fst.shutil, "which", lambda name: None)
     monkeypatch.setattr(fst.importlib.util, "find_spec", lambda name: None)
     with Simulation(library) as sim:
-        with pytest.raises(toolchain.ToolMissing, match=r"vcd2fst .* on the PATH, or pylibfst: `pip install 'quintet\[fst\]'`"):
+        with pytest.raises(
+            toolchain.ToolMissing,
+            match=r"vcd2fst .* on the PATH, or pylibfst: `pip install 'quintet\[fst\]'`",
+        ):
             sim.trace(tmp_path / "run.fst")
 
 
@@ -189,6 +217,7 @@ def test_cache_entry_appears_whole_or_not_at_all(tmp_path):
     def broken(folder):
         (folder / "half").write_text("half")
         raise RuntimeError("no")
+
     with pytest.raises(RuntimeError):
         cache.entry("key", broken)
     assert not (tmp_path / "key").exists()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The C++ of the boards themselves: cut into functions, every name stands behind its declaration, and nothing is lost."""
+"""The C++ of the boards themselves: cut into functions, every name stands behind its declaration,
+and nothing is lost."""
+
 import os
 import time
 from pathlib import Path
@@ -36,8 +38,10 @@ def check(board, isa, preset, folder):
         assert same_statements(source, text)
 
 
-@pytest.mark.parametrize("board, isa, preset", [
-    ("icebreaker", "opu", "up5k"), ("icebreaker", "pim", "up5k"), ("ulx3s-25f", "imagine", "25f")])
+@pytest.mark.parametrize(
+    "board, isa, preset",
+    [("icebreaker", "opu", "up5k"), ("icebreaker", "pim", "up5k"), ("ulx3s-25f", "imagine", "25f")],
+)
 def test_names_are_declared_before_their_use(board, isa, preset, tmp_path):
     """Designs in which comments stand between an index of a memory and its use."""
     check(board, isa, preset, tmp_path)
@@ -45,10 +49,14 @@ def test_names_are_declared_before_their_use(board, isa, preset, tmp_path):
 
 @pytest.mark.long
 def test_names_of_every_board_and_preset(tmp_path):
-    """All that `quintet boards` lists, as far as the time reaches; what has passed is not looked at again while no source changes."""
+    """All that `quintet boards` lists, as far as the time reaches; what has passed is not looked at
+    again while no source changes."""
     until = time.monotonic() + 60 * float(os.environ.get("QUINTET_MINUTES", "20"))
     sources = source_digest(Path(gateware.__file__).parents[1]), find_yosys().identity
-    every = cells(map(open_board, board_names()), [room for room in map(open_room, room_names()) if room.has_core])
+    every = cells(
+        map(open_board, board_names()),
+        [room for room in map(open_room, room_names()) if room.has_core],
+    )
     cache, refused, done = BuildCache(), [], 0
     for number, cell in enumerate(every):
         if time.monotonic() > until:
@@ -60,17 +68,26 @@ def test_names_of_every_board_and_preset(tmp_path):
                 check(cell.board, cell.isa, cell.preset, work)
             except ParameterError as error:
                 (folder / "refused").write_text(str(error))
+
         folder, _ = cache.entry("cut-" + digest(cell.key, *sources), build)
         done = number + 1
         if (folder / "refused").exists():
             refused.append((folder / "refused").read_text())
     print(f"{done} of {len(every)} boards and presets, {len(refused)} refused: {refused}")
-    assert all("cannot be built for" in text for text in refused) and len(refused) < len(every) // 20
+    assert (
+        all("cannot be built for" in text for text in refused) and len(refused) < len(every) // 20
+    )
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("board, isa, preset", [
-    *(("icebreaker", isa, None) for isa in room_names() if open_room(isa).has_core), ("ulx3s-25f", "imagine", None), ("ulx3s-85f", "imagine", "85f-tall")])
+@pytest.mark.parametrize(
+    "board, isa, preset",
+    [
+        *(("icebreaker", isa, None) for isa in room_names() if open_room(isa).has_core),
+        ("ulx3s-25f", "imagine", None),
+        ("ulx3s-85f", "imagine", "85f-tall"),
+    ],
+)
 def test_every_core_compiles(board, isa, preset):
     with open_virtual(board, isa, preset=preset) as virtual:
         virtual.pipe.sleep(0.00025)

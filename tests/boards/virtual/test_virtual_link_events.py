@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What happens to a link: the cable is pulled, the power goes, the host dies, the core faults while bytes are on their way."""
+"""What happens to a link: the cable is pulled, the power goes, the host dies, the core faults while
+bytes are on their way."""
+
 import os
 import random
 import zlib
@@ -14,15 +16,22 @@ from quintet.tools.link.pipe import Pipe
 from tests.support.tiny_core import ROOM
 
 SEED = int(os.environ.get("QUINTET_SEED", "1"))
-AWAKE = 0.00025             # the memory chip powers up
-DEADLINE = 0.1              # seconds of the board's time after which a host that comes must be served
+AWAKE = 0.00025  # the memory chip powers up
+DEADLINE = 0.1  # seconds of the board's time after which a host that comes must be served
 CONTROL, STATUS = CONTROL_BASE + 0x10, CONTROL_BASE + 0x14
 
 
 class Cable(Pipe):
-    """A pipe whose cable is pulled after ``left`` bytes, both ways together; what was on its way is lost."""
+    """A pipe whose cable is pulled after ``left`` bytes, both ways together; what was on its way is
+    lost."""
+
     def __init__(self, pipe, left):
-        self.pipe, self.name, self.bytes_per_second, self.left = pipe, pipe.name, pipe.bytes_per_second, left
+        self.pipe, self.name, self.bytes_per_second, self.left = (
+            pipe,
+            pipe.name,
+            pipe.bytes_per_second,
+            left,
+        )
 
     def now(self):
         return self.pipe.now()
@@ -31,7 +40,7 @@ class Cable(Pipe):
         self.pipe.sleep(seconds)
 
     def _pass(self, data):
-        piece, self.left = data[:self.left], self.left - min(len(data), self.left)
+        piece, self.left = data[: self.left], self.left - min(len(data), self.left)
         return piece
 
     def _pulled(self):
@@ -84,13 +93,15 @@ def pull_everywhere(board, first, step, count):
         cable = Cable(board.pipe, at)
         try:
             session(LinkClient(cable, seed=2 + done, timeout=0.5), image, new, key)
-            return at, done     # the whole session passed: the cable was pulled everywhere
+            return at, done  # the whole session passed: the cable was pulled everywhere
         except LinkError as error:
             assert "went away" in str(error)
         link = newcomer(board, 1000 + done)
         # Each byte is that of before or that of after, and nothing else has changed.
         found = link.read(0, 512)
-        assert all(f in (a, b) for f, a, b in zip(found[100:160], old, new, strict=True)), f"pulled after {at} bytes"
+        assert all(f in (a, b) for f, a, b in zip(found[100:160], old, new, strict=True)), (
+            f"pulled after {at} bytes"
+        )
         assert found[:100] + found[160:] == image[:100] + image[160:512], f"pulled after {at} bytes"
         old = found[100:160]
         # A run that was begun is one run: it ends, and left what it should.
@@ -119,11 +130,18 @@ def test_cable_pulled_at_really_every_byte(name):
 
 
 class Mains(Pipe):
-    """A board that loses its power after so many bytes and comes back with empty memory and registers."""
+    """A board that loses its power after so many bytes and comes back with empty memory and
+    registers."""
+
     def __init__(self, open_board, left):
         self._open, self.left, self.losses = open_board, left, 0
         self.board = open_board()
-        self.pipe, self.name, self.bytes_per_second, self._before = self.board.pipe, "mains", None, 0.0
+        self.pipe, self.name, self.bytes_per_second, self._before = (
+            self.board.pipe,
+            "mains",
+            None,
+            0.0,
+        )
 
     def now(self):
         return self._before + self.pipe.now()
@@ -138,7 +156,7 @@ class Mains(Pipe):
             self.board.close()
             self.board = self._open()
             self.pipe = self.board.pipe
-            data = data[len(data) // 2:]
+            data = data[len(data) // 2 :]
         self.pipe.write(data)
 
     def read(self, limit, timeout):
@@ -156,7 +174,8 @@ def opened():
 
 @pytest.mark.parametrize("left", [1, 1500, 2690])
 def test_power_cycle(left):
-    """Of what was lost with the power a call says so, or a checksum shows it; after that the board works as ever."""
+    """Of what was lost with the power a call says so, or a checksum shows it; after that the board
+    works as ever."""
     chance = random.Random(left)
     mains = Mains(opened, left)
     with mains:
@@ -185,7 +204,8 @@ def test_power_cycle(left):
 
 
 def test_core_faults_while_bytes_are_on_their_way():
-    """The core stops at an illegal word, an address outside its window and an abort, while the host writes and reads elsewhere."""
+    """The core stops at an illegal word, an address outside its window and an abort, while the host
+    writes and reads elsewhere."""
     chance = random.Random(SEED)
     with opened() as board:
         link = newcomer(board, 1)
@@ -199,24 +219,31 @@ def test_core_faults_while_bytes_are_on_their_way():
             # A window ends at a multiple of 64.
             bad = bad & -64 if kind == 1 else bad
             if kind == 0:
-                source[bad:bad + beat] = bytes(beat)
+                source[bad : bad + beat] = bytes(beat)
             link.write(0, source)
             link.write(0x800, bytes(512))
-            for offset, value in ((0x20, 0), (0x24, 512), (0x28, 0), (0x2C, 0x800 + bad if kind == 1 else 1 << 17),
-                                  (0x100, 0x800), (0x104, turn + 1), (0x10, 1)):
+            for offset, value in (
+                (0x20, 0),
+                (0x24, 512),
+                (0x28, 0),
+                (0x2C, 0x800 + bad if kind == 1 else 1 << 17),
+                (0x100, 0x800),
+                (0x104, turn + 1),
+                (0x10, 1),
+            ):
                 link.write_word(CONTROL_BASE + offset, value)
             aborted = 0
             while link.read_word(STATUS) & 1:
                 at = chance.randrange(4000)
                 data = chance.randbytes(chance.randrange(1, 90))
                 link.write(0x1000 + at, data)
-                image[at:at + len(data)] = data
+                image[at : at + len(data)] = data
                 if kind == 2 and not aborted:
                     link.write_word(CONTROL, 2)
                     aborted = 1
             link.write(0x1000, image[:64])
             done = link.read(0x800, 512)
-            count = next((n for n in range(0, 512, beat) if not any(done[n:n + beat])), 512)
+            count = next((n for n in range(0, 512, beat) if not any(done[n : n + beat])), 512)
             assert done == bytes(b ^ turn + 1 for b in source[:count]) + bytes(512 - count)
             if kind < 2:
                 assert link.read_word(STATUS) & 4 and count == bad

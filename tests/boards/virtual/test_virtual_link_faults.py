@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The whole SoC, memory chip and core included, on a line that loses, damages, repeats and reorders; the host's own deadlines."""
+"""The whole SoC, memory chip and core included, on a line that loses, damages, repeats and
+reorders; the host's own deadlines."""
+
 import os
 import random
 import time
@@ -14,9 +16,9 @@ from quintet.tools.link.errors import BoardError, LinkError
 from tests.support.link_faults import Faults, Interrupted, Runs, SpoiledPipe
 from tests.support.tiny_core import ROOM
 
-SPACE = 1 << 15             # bytes of main memory that the calls use
-TIMEOUT = 2.0               # the client's own, in seconds of the board's time
-AREA = 4 * 64               # bytes that the core changes in one run, in place: a second run would undo the first
+SPACE = 1 << 15  # bytes of main memory that the calls use
+TIMEOUT = 2.0  # the client's own, in seconds of the board's time
+AREA = 4 * 64  # bytes that the core changes in one run, in place: a second run would undo the first
 
 
 def run_core(link, image, chance, at):
@@ -34,16 +36,17 @@ def run_core(link, image, chance, at):
         assert polls < 100, "the run never ends"
     assert link.read_word(CONTROL_BASE + 0x14) == 2, "done, no fault"
     assert link.read_word(CONTROL_BASE + 0x88) == AREA // link.beat, "instructions: every beat once"
-    image[at:at + AREA] = bytes(b ^ key for b in data)
+    image[at : at + AREA] = bytes(b ^ key for b in data)
     return 12 + polls
 
 
 def campaign(name, seed, events, rate, seconds=None):
-    """Random calls until so many pieces were spoilt. Returns (spoilt pieces, frames, calls that reported no answer)."""
+    """Random calls until so many pieces were spoilt. Returns (spoilt pieces, frames, calls that
+    reported no answer)."""
     chance = random.Random(seed)
     end = time.monotonic() + seconds if seconds else None
     with open_virtual(name, ROOM, preset="sim") as board:
-        board.pipe.sleep(0.00025)           # the memory chip powers up
+        board.pipe.sleep(0.00025)  # the memory chip powers up
         faults = Faults(0)
         pipe = SpoiledPipe(board.pipe, faults, seed=seed)
 
@@ -51,6 +54,7 @@ def campaign(name, seed, events, rate, seconds=None):
             link = LinkClient(pipe, timeout=TIMEOUT, seed=chance.randrange(1 << 30))
             link.beat = board.soc.backing.beat_bytes
             return link
+
         link = host()
         image = bytearray(chance.randbytes(SPACE))
         link.write(0, image)
@@ -58,15 +62,16 @@ def campaign(name, seed, events, rate, seconds=None):
         state = {"led": 0}
 
         def call(kind, address, size, runs):
-            """One call or several, such that they may be made again. Returns how many requests that took at most."""
+            """One call or several, such that they may be made again. Returns how many requests that
+            took at most."""
             if kind == "w":
                 data = chance.randbytes(size)
-                image[address:address + size] = data
+                image[address : address + size] = data
                 link.write(address, data)
             elif kind == "r":
-                assert link.read(address, size) == image[address:address + size]
+                assert link.read(address, size) == image[address : address + size]
             elif kind == "c":
-                assert link.checksum(address, size) == zlib.crc32(image[address:address + size])
+                assert link.checksum(address, size) == zlib.crc32(image[address : address + size])
             elif kind in "sf":
                 if kind == "s":
                     runs.write(link, image, chance.randbytes(len(runs.places)))
@@ -91,11 +96,13 @@ def campaign(name, seed, events, rate, seconds=None):
                 # The host dies in mid-transfer, and another one comes.
                 def die(done):
                     raise Interrupted
+
                 with pytest.raises((Interrupted, LinkError)):
                     link.write(address, chance.randbytes(2500), progress=die)
                 link, kind, size = host(), "w", 2500
-            # A call may report after its deadline that there was no answer (all repeats of one request were spoilt), never
-            # later, and the next attempt finds the board as it should be.
+            # A call may report after its deadline that there was no answer (all repeats of one
+            # request were spoilt), never later, and the next attempt finds the board as it should
+            # be.
             for _ in range(3):
                 started = pipe.now()
                 try:
@@ -126,6 +133,9 @@ def test_200_faults_on_the_whole_soc(name):
     seed = int(os.environ.get("QUINTET_SEED", "1"))
     seconds = 60 * float(os.environ.get("QUINTET_MINUTES", "20")) / 2
     faults, frames, reported = campaign(name, seed, 200, 0.1, seconds)
-    print(f"\nlink faults on the whole SoC, {name}: {faults} of {frames} frames spoilt, {reported} calls reported no answer in "
-          f"time, seed {seed}")
+    print(
+        f"\nlink faults on the whole SoC, {name}: {faults} of {frames} frames spoilt, "
+        f"{reported} calls reported no answer in "
+        f"time, seed {seed}"
+    )
     assert faults > 10 and reported <= faults / 20

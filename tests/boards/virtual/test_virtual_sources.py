@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A board in the cache is found by what it is made from, without elaboration, and only by that."""
+
 import dataclasses
 import gc
 import os
@@ -50,7 +51,12 @@ def forbidden(*arguments, **more):
 
 @pytest.fixture
 def tree(tmp_path):
-    for name in ("gateware/cores/pim/core.py", "gateware/table.hpp", "boards/ulx3s.py", "gateware/__pycache__/core.pyc"):
+    for name in (
+        "gateware/cores/pim/core.py",
+        "gateware/table.hpp",
+        "boards/ulx3s.py",
+        "gateware/__pycache__/core.pyc",
+    ):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(name)
@@ -63,9 +69,14 @@ def digest(tree):
 
 def test_any_edit_changes_the_digest(tree):
     seen = {digest(tree)}
-    for change in (lambda: (tree / "gateware/cores/pim/core.py").write_text("other"), lambda: (tree / "boards/ulx3s.py").write_text(""),
-                   lambda: (tree / "gateware/table.hpp").write_text("x"), lambda: (tree / "gateware/new.py").write_text(""),
-                   lambda: (tree / "gateware/new.py").rename(tree / "boards/new.py"), lambda: (tree / "boards/new.py").unlink()):
+    for change in (
+        lambda: (tree / "gateware/cores/pim/core.py").write_text("other"),
+        lambda: (tree / "boards/ulx3s.py").write_text(""),
+        lambda: (tree / "gateware/table.hpp").write_text("x"),
+        lambda: (tree / "gateware/new.py").write_text(""),
+        lambda: (tree / "gateware/new.py").rename(tree / "boards/new.py"),
+        lambda: (tree / "boards/new.py").unlink(),
+    ):
         change()
         seen.add(digest(tree))
     # The last state is that before the new file.
@@ -92,15 +103,37 @@ def trusted(tree, monkeypatch):
 def test_configuration_and_versions_are_part_of_it(tree, trusted, monkeypatch):
     base = {"preset": "25f", "params": {"cores": 1}, "clock_hz": 25, "link": "bytes"}
     first = sources.made_from(BOARD, ROOM, **base)
-    seen = {first, sources.made_from(BOARD, None, **base), sources.made_from(BOARD, open_room("opu"), **base),
-            sources.made_from(dataclasses.replace(BOARD, memory=dataclasses.replace(BOARD.memory, part="IS42S16160G")), ROOM, **base)}
-    for key, value in {"preset": "85f", "params": {"cores": 2}, "clock_hz": 26, "link": "wire"}.items():
+    seen = {
+        first,
+        sources.made_from(BOARD, None, **base),
+        sources.made_from(BOARD, open_room("opu"), **base),
+        sources.made_from(
+            dataclasses.replace(
+                BOARD, memory=dataclasses.replace(BOARD.memory, part="IS42S16160G")
+            ),
+            ROOM,
+            **base,
+        ),
+    }
+    for key, value in {
+        "preset": "85f",
+        "params": {"cores": 2},
+        "clock_hz": 26,
+        "link": "wire",
+    }.items():
         seen.add(sources.made_from(BOARD, ROOM, **base | {key: value}))
     assert None not in seen and len(seen) == 8 and sources.made_from(BOARD, ROOM, **base) == first
     for name in sources._PACKAGES:
         whole = sources.metadata.distribution(name)
-        monkeypatch.setattr(sources.metadata, "distribution", lambda asked, name=name, whole=whole, real=sources.metadata.distribution: (
-            SimpleNamespace(version="77", read_text=whole.read_text) if asked == name else real(asked)))
+        monkeypatch.setattr(
+            sources.metadata,
+            "distribution",
+            lambda asked, name=name, whole=whole, real=sources.metadata.distribution: (
+                SimpleNamespace(version="77", read_text=whole.read_text)
+                if asked == name
+                else real(asked)
+            ),
+        )
         seen.add(sources.made_from(BOARD, ROOM, **base))
     assert len(seen) == 8 + len(sources._PACKAGES)
 
@@ -108,13 +141,24 @@ def test_configuration_and_versions_are_part_of_it(tree, trusted, monkeypatch):
 def test_what_is_not_known_for_certain_has_no_name(tree, trusted, monkeypatch):
     class OwnBoard(type(BOARD)):
         pass
+
     assert sources.made_from(BOARD, ROOM) is not None
-    assert sources.made_from(OwnBoard(**{f.name: getattr(BOARD, f.name) for f in dataclasses.fields(BOARD)}), ROOM) is None
+    assert (
+        sources.made_from(
+            OwnBoard(**{f.name: getattr(BOARD, f.name) for f in dataclasses.fields(BOARD)}), ROOM
+        )
+        is None
+    )
     assert sources.made_from(BOARD, SimpleNamespace(name="pim")) is None
     assert sources.made_from(BOARD, SimpleNamespace(name="pim", package="elsewhere.pim")) is None
     with monkeypatch.context() as patch:
-        patch.setattr(sources.metadata, "distribution",
-                      lambda name: SimpleNamespace(version="1", read_text=lambda file: '{"dir_info": {"editable": true}}'))
+        patch.setattr(
+            sources.metadata,
+            "distribution",
+            lambda name: SimpleNamespace(
+                version="1", read_text=lambda file: '{"dir_info": {"editable": true}}'
+            ),
+        )
         assert sources.made_from(BOARD, ROOM) is None
     with monkeypatch.context() as patch:
         patch.setattr(sources, "_PACKAGES", ("no-such-package",))
@@ -136,7 +180,11 @@ def test_a_known_design_is_not_elaborated(tmp_path, monkeypatch):
         again = build_library(Counter(3), cache=cache, made_from=lambda: "three")
         gc.collect()
     assert not [str(one.message) for one in said if one.category is UnusedElaboratable]
-    assert (again.path, again.ports, again.fresh) == (first.path, first.ports, False) and other.path != first.path
+    assert (again.path, again.ports, again.fresh) == (
+        first.path,
+        first.ports,
+        False,
+    ) and other.path != first.path
     for key in ("before", "after", None):
         with pytest.raises(AssertionError, match="elaborated"):
             build_library(Counter(5), cache=cache, made_from=lambda key=key: key)

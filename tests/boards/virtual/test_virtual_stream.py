@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a core gets of its SDRAM on a whole board: through its arbiter, its guard, the SoC's arbiter and the controller, with the
-core's function in a clock domain of its own."""
+"""What a core gets of its SDRAM on a whole board: through its arbiter, its guard, the SoC's arbiter
+and the controller, with the core's function in a clock domain of its own."""
+
 import random
 
 import pytest
@@ -11,13 +12,16 @@ from quintet.tools.link.client import LinkClient
 from tests.support.stream_core import ROOM
 
 LENGTH = 1 << 14
-#: mode -> least per cent of the pins' peak, one beat of 16 bits a cycle; a copy turns the bus round once in 64 beats.
+#: mode -> least per cent of the pins' peak, one beat of 16 bits a cycle; a copy turns the bus round
+#: once in 64 beats.
 BARS = {"read": (1, 97), "write": (2, 97), "copy": (3, 90)}
 
 
 @pytest.fixture(scope="module")
 def board():
-    with open_virtual("ulx3s-85f", ROOM, preset="sim", params={"own_clock": True, "ratio": 6}) as board:
+    with open_virtual(
+        "ulx3s-85f", ROOM, preset="sim", params={"own_clock": True, "ratio": 6}
+    ) as board:
         board.pipe.sleep(0.00025)
         yield board
 
@@ -28,8 +32,15 @@ def test_streams_reach_the_peak(board, name):
     link = LinkClient(board.pipe, seed=1)
     data = random.Random(mode).randbytes(LENGTH)
     link.write(0, data)
-    target = 0x40_0400 + LENGTH * mode      # other rows of the same banks
-    for offset, value in ((0x20, 0), (0x24, LENGTH), (0x100, target), (0x104, 0x69), (0x108, mode), (0x10, 1)):
+    target = 0x40_0400 + LENGTH * mode  # other rows of the same banks
+    for offset, value in (
+        (0x20, 0),
+        (0x24, LENGTH),
+        (0x100, target),
+        (0x104, 0x69),
+        (0x108, mode),
+        (0x10, 1),
+    ):
         link.write_word(CONTROL_BASE + offset, value)
     while link.read_word(CONTROL_BASE + 0x14) & 1:
         pass
@@ -38,7 +49,7 @@ def test_streams_reach_the_peak(board, name):
     beats = LENGTH // 2 * (2 if mode == 3 else 1)
     print(f"\n{name}: {beats} beats in {cycles} cycles, {100 * beats / cycles:.1f} %")
     assert 100 * beats / cycles >= least
-    written = board.chip[target:target + LENGTH].tobytes()
+    written = board.chip[target : target + LENGTH].tobytes()
     if mode == 2:
         assert written == b"\x69\0" * (LENGTH // 2)
     if mode == 3:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Timelines: the harness's slices against a plain account of the same cycles, and the windows and rows of a board's."""
+"""Timelines: the harness's slices against a plain account of the same cycles, and the windows and
+rows of a board's."""
+
 import ctypes
 import subprocess
 from fractions import Fraction
@@ -45,23 +47,62 @@ extern "C" uint64_t play(const TimelineRow *rows, uint64_t count, const uint32_t
 
 @pytest.fixture(scope="session")
 def play(tmp_path_factory):
-    """``play(kinds, cycles, ...)``: slices as (row, begin, end, number, count), and where they were full."""
+    """``play(kinds, cycles, ...)``: slices as (row, begin, end, number, count), and where they were
+    full."""
     folder = tmp_path_factory.mktemp("timeline")
     (folder / "play.cpp").write_text(SOURCE)
-    subprocess.run([*find_compiler().command, "-std=c++17", "-O1", "-shared", "-fPIC", f"-I{Path(virtual.__file__).parent}", "play.cpp", "-o", "play.so"],
-                   cwd=folder, check=True)
+    subprocess.run(
+        [
+            *find_compiler().command,
+            "-std=c++17",
+            "-O1",
+            "-shared",
+            "-fPIC",
+            f"-I{Path(virtual.__file__).parent}",
+            "play.cpp",
+            "-o",
+            "play.so",
+        ],
+        cwd=folder,
+        check=True,
+    )
     function = ctypes.CDLL(str(folder / "play.so")).play
     function.restype = ctypes.c_uint64
     u64 = ctypes.c_uint64
 
-    def run(kinds, cycles, seconds=None, ticks=(1, 1), window=(0, (1 << 64) - 1), limit=1 << 20, gap=3, far=()):
-        rows = (_Row * len(kinds))(*(_Row(0, 0, kind, k in far, gap * ticks[0]) for k, kind in enumerate(kinds)))
+    def run(
+        kinds,
+        cycles,
+        seconds=None,
+        ticks=(1, 1),
+        window=(0, (1 << 64) - 1),
+        limit=1 << 20,
+        gap=3,
+        far=(),
+    ):
+        rows = (_Row * len(kinds))(
+            *(_Row(0, 0, kind, k in far, gap * ticks[0]) for k, kind in enumerate(kinds))
+        )
         values = np.array(cycles, np.uint32).reshape(-1)
         edges = np.array(seconds if seconds is not None else [0] * len(cycles), np.uint8)
         out, full = np.zeros(4 * len(kinds) * (len(cycles) + 1) * 4, _SLICE), u64()
-        count = function(rows, u64(len(kinds)), values.ctypes.data_as(ctypes.c_void_p), u64(len(cycles)), edges.ctypes.data_as(ctypes.c_void_p), *map(u64, ticks),
-                         *map(u64, window), u64(limit), out.ctypes.data_as(ctypes.c_void_p), ctypes.byref(full))
-        return [(int(s["row"]), int(s["begin"]), int(s["end"]), int(s["number"]), int(s["count"])) for s in out[:count]], full.value
+        count = function(
+            rows,
+            u64(len(kinds)),
+            values.ctypes.data_as(ctypes.c_void_p),
+            u64(len(cycles)),
+            edges.ctypes.data_as(ctypes.c_void_p),
+            *map(u64, ticks),
+            *map(u64, window),
+            u64(limit),
+            out.ctypes.data_as(ctypes.c_void_p),
+            ctypes.byref(full),
+        )
+        return [
+            (int(s["row"]), int(s["begin"]), int(s["end"]), int(s["number"]), int(s["count"]))
+            for s in out[:count]
+        ], full.value
+
     return run
 
 
@@ -71,8 +112,17 @@ def account(kinds, cycles, gap=3):
     first = running.index(1) if 1 in running else len(cycles)
     found = []
     for k, kind in enumerate(kinds):
-        seen = [(flags & 1, flags >> 1 & 1, flags >> 2 & 1, flags >> 3 or 1, number) for flags, number in (values[k] for values in cycles[first:])]
-        mine = levels(seen) if kind == LEVEL else queue(seen, running[first:]) if kind == QUEUE else pulses(seen, gap)
+        seen = [
+            (flags & 1, flags >> 1 & 1, flags >> 2 & 1, flags >> 3 or 1, number)
+            for flags, number in (values[k] for values in cycles[first:])
+        ]
+        mine = (
+            levels(seen)
+            if kind == LEVEL
+            else queue(seen, running[first:])
+            if kind == QUEUE
+            else pulses(seen, gap)
+        )
         found += [(k, *slices) for slices in mine]
     return sorted(found)
 
@@ -121,7 +171,9 @@ def pulses(seen, gap):
 
 KINDS = (LEVEL, LEVEL, QUEUE, PULSES)
 flags = st.tuples(st.sampled_from([0, 1, 1, 1, 3, 2, 4, 5, 7, 0x13, 0x1A]), st.integers(0, 2))
-stretches = st.lists(st.tuples(st.tuples(*([flags] * len(KINDS))), st.integers(1, 6)), min_size=1, max_size=25)
+stretches = st.lists(
+    st.tuples(st.tuples(*([flags] * len(KINDS))), st.integers(1, 6)), min_size=1, max_size=25
+)
 
 
 @settings(max_examples=300, deadline=None)
@@ -138,13 +190,17 @@ def test_a_window_is_a_part_of_the_whole(play, drawn, begin, length):
     cycles = [values for values, times in drawn for _ in range(times)]
     whole, _ = play(KINDS[:3], [values[:3] for values in cycles])
     part, _ = play(KINDS[:3], [values[:3] for values in cycles], window=(begin, begin + length))
-    cut = [(row, max(a, begin), min(b, begin + length), number, count) for row, a, b, number, count in whole]
+    cut = [
+        (row, max(a, begin), min(b, begin + length), number, count)
+        for row, a, b, number, count in whole
+    ]
     assert sorted(part) == sorted(s for s in cut if s[1] < s[2])
 
 
 @pytest.mark.parametrize("ratio", [Fraction(2), Fraction(5, 4), Fraction(3, 4)])
 def test_a_row_of_the_second_clock_has_a_slice_a_cycle_of_it(play, ratio):
-    """The second row takes in each cycle: as many slices as edges, end to end, and all in whole ticks."""
+    """The second row takes in each cycle: as many slices as edges, end to end, and all in whole
+    ticks."""
     main, second = ratio.as_integer_ratio()
     count, phase, edges = 64, 0, []
     for _ in range(count):
@@ -169,6 +225,7 @@ def test_what_has_no_room_ends_the_timeline(play):
 
 # On a board
 
+
 @pytest.fixture(scope="module")
 def board():
     with open_virtual("icebreaker", ROOM, preset="sim") as opened:
@@ -185,23 +242,50 @@ def test_rows_of_an_engine_that_tells_nothing(board):
             link.write_word(CONTROL_BASE + offset, value)
         while link.read_word(CONTROL_BASE + 0x14) & 1:
             pass
-        counts.append([link.read_word(CONTROL_BASE + offset) for offset in (0x80, 0x98, 0xA0, 0xA8, 0xB0, 0xB8)])
+        counts.append(
+            [
+                link.read_word(CONTROL_BASE + offset)
+                for offset in (0x80, 0x98, 0xA0, 0xA8, 0xB0, 0xB8)
+            ]
+        )
     line = recorder.timeline()
-    assert [shown.row.name for shown in line.rows] == ["run", "class", "memory reads", "memory writes", "link to board", "link to host"]
+    assert [shown.row.name for shown in line.rows] == [
+        "run",
+        "class",
+        "memory reads",
+        "memory writes",
+        "link to board",
+        "link to host",
+    ]
     lengths = line.slices["end"] - line.slices["begin"]
     runs = line.slices[line.slices["row"] == 0]
-    assert [int(length) for length in lengths[line.slices["row"] == 0]] == [cycles for cycles, *_ in counts] and runs["begin"][0] == 0
+    assert [int(length) for length in lengths[line.slices["row"] == 0]] == [
+        cycles for cycles, *_ in counts
+    ] and runs["begin"][0] == 0
     classes = line.slices["row"] == 1
     for k in range(2):
-        mine = classes & (line.slices["begin"] >= runs["begin"][k]) & (line.slices["end"] <= runs["end"][k])
-        assert [int(lengths[mine & (line.slices["number"] == number)].sum()) for number in range(5)] == counts[k][1:]
-    assert (line.slices["row"] == 2).sum() == (line.slices["row"] == 3).sum() == 2 * 64 // board.soc.backing.beat_bytes
+        mine = (
+            classes
+            & (line.slices["begin"] >= runs["begin"][k])
+            & (line.slices["end"] <= runs["end"][k])
+        )
+        assert [
+            int(lengths[mine & (line.slices["number"] == number)].sum()) for number in range(5)
+        ] == counts[k][1:]
+    assert (
+        (line.slices["row"] == 2).sum()
+        == (line.slices["row"] == 3).sum()
+        == 2 * 64 // board.soc.backing.beat_bytes
+    )
     assert line.full_at is None and line.slices[line.slices["row"] == 4]["count"].sum() > 0
 
 
 def test_windows_that_are_none(board):
     for begin, end in ((-1, None), (5, 5), (5, 4)):
-        with pytest.raises(ValueError, match=f"must begin at 0 or later and end behind its begin, not {begin} to {end}"):
+        with pytest.raises(
+            ValueError,
+            match=f"must begin at 0 or later and end behind its begin, not {begin} to {end}",
+        ):
             TimelineRecorder(board, begin, end)
 
 

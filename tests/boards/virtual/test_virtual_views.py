@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Save files beside a trace: which signals, in the words of GTKWave and of Surfer; all of them are in the trace."""
+"""Save files beside a trace: which signals, in the words of GTKWave and of Surfer; all of them are
+in the trace."""
+
 import re
 
 import pytest
@@ -25,29 +27,49 @@ $var wire 1 ! never $end
 
 def test_signals_of_a_head(tmp_path):
     (tmp_path / "a.vcd").write_text(VCD)
-    assert declared(tmp_path / "a.vcd") == {"top.clk": 1, "top.count": 8, "top.count$12": 8, "top.part.inner": 4}
+    assert declared(tmp_path / "a.vcd") == {
+        "top.clk": 1,
+        "top.count": 8,
+        "top.count$12": 8,
+        "top.part.inner": 4,
+    }
 
 
 def test_design_that_is_no_board(tmp_path):
     (tmp_path / "a.vcd").write_text(VCD)
     write_views(tmp_path / "a.vcd", tmp_path / "a.fst")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.fst.gtkw", "a.fst.sucl", "a.vcd"]
-    assert (tmp_path / "a.fst.sucl").read_text() == "divider_add top\nvariable_add top.clk\nvariable_add top.count\nzoom_fit\n"
+    assert (
+        tmp_path / "a.fst.sucl"
+    ).read_text() == "divider_add top\nvariable_add top.clk\nvariable_add top.count\nzoom_fit\n"
     text = (tmp_path / "a.fst.gtkw").read_text()
     assert '[dumpfile] "a.fst"\n' in text and "\ntop.clk\ntop.count[7:0]\n" in text
 
 
 def test_groups_have_what_there_is():
-    names = ["top.clk", "top.soc.core.control.busy", "top.soc.core.control.other", "top.soc.core.memory__req__valid", "top.soc.core.memory__req__valid$1",
-             "top.soc.core.memory__req__payload.beats", "top.soc.core.memory__0__r__ready"]
-    assert chosen(names) == {"run": names[:2], "memory of the core": names[3:4], "ports of the engine": names[6:]}
+    names = [
+        "top.clk",
+        "top.soc.core.control.busy",
+        "top.soc.core.control.other",
+        "top.soc.core.memory__req__valid",
+        "top.soc.core.memory__req__valid$1",
+        "top.soc.core.memory__req__payload.beats",
+        "top.soc.core.memory__0__r__ready",
+    ]
+    assert chosen(names) == {
+        "run": names[:2],
+        "memory of the core": names[3:4],
+        "ports of the engine": names[6:],
+    }
 
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory):
     """The folder of a virtual board's trace."""
     folder = tmp_path_factory.mktemp("trace")
-    with open_virtual("icebreaker", ROOM, preset=next(iter(ROOM.params.SPACE.presets)), trace=folder / "run.vcd") as board:
+    with open_virtual(
+        "icebreaker", ROOM, preset=next(iter(ROOM.params.SPACE.presets)), trace=folder / "run.vcd"
+    ) as board:
         board.advance(100)
     return folder
 
@@ -55,17 +77,32 @@ def traced(tmp_path_factory):
 def test_what_a_board_s_save_files_name_is_in_its_trace(traced):
     signals = declared(traced / "run.vcd")
     shown = re.findall(r"^variable_add (.+)$", (traced / "run.vcd.sucl").read_text(), re.M)
-    assert set(shown) <= set(signals) and len(shown) > 20 and "top.soc.core.control.engine__stall" in shown
+    assert (
+        set(shown) <= set(signals)
+        and len(shown) > 20
+        and "top.soc.core.control.engine__stall" in shown
+    )
     text = (traced / "run.vcd.gtkw").read_text()
     named = re.findall(r"^(top\.[^\s\[]+)(?:\[(\d+):0\])?$", text, re.M)
-    assert [name for name, _ in named] == shown and all(signals[name] == int(top or 0) + 1 for name, top in named)
+    assert [name for name, _ in named] == shown and all(
+        signals[name] == int(top or 0) + 1 for name, top in named
+    )
     groups = re.findall(r"^divider_add (.+)$", (traced / "run.vcd.sucl").read_text(), re.M)
-    assert groups == ["run", "memory of the core", "ports of the engine", "link", "bus of the core"] and all(f"\n-{group}\n" in text for group in groups)
+    assert groups == [
+        "run",
+        "memory of the core",
+        "ports of the engine",
+        "link",
+        "bus of the core",
+    ] and all(f"\n-{group}\n" in text for group in groups)
 
 
 def test_trace_that_went_is_one_error(traced, tmp_path):
     from quintet.boards.virtual.simulation import TraceError
-    board = open_virtual("icebreaker", ROOM, preset=next(iter(ROOM.params.SPACE.presets)), trace=tmp_path / "run.vcd")
+
+    board = open_virtual(
+        "icebreaker", ROOM, preset=next(iter(ROOM.params.SPACE.presets)), trace=tmp_path / "run.vcd"
+    )
     board.advance(1)
     (tmp_path / "run.vcd").unlink()
     with pytest.raises(TraceError, match="cannot write the trace .*run.vcd: No such file"):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Handwritten digits on the golden model: all images through the Python interface, the shipped jobs, and what ships is current."""
+"""Handwritten digits on the golden model: all images through the Python interface, the shipped
+jobs, and what ships is current."""
+
 import numpy as np
 import pytest
 
@@ -49,13 +51,23 @@ def test_shipped_jobs(preset):
 def test_what_ships_is_current(tmp_path):
     for path in digits.write_shipped(tmp_path):
         for suffix in (".toml", ".s"):
-            assert path.with_suffix(suffix).read_text() == (digits.FOLDER / path.name).with_suffix(suffix).read_text()
-        with np.load(path.with_suffix(".npz")) as new, np.load((digits.FOLDER / path.name).with_suffix(".npz")) as shipped:
-            assert sorted(new.files) == sorted(shipped.files) and all((new[k] == shipped[k]).all() for k in new.files)
+            assert (
+                path.with_suffix(suffix).read_text()
+                == (digits.FOLDER / path.name).with_suffix(suffix).read_text()
+            )
+        with (
+            np.load(path.with_suffix(".npz")) as new,
+            np.load((digits.FOLDER / path.name).with_suffix(".npz")) as shipped,
+        ):
+            assert sorted(new.files) == sorted(shipped.files) and all(
+                (new[k] == shipped[k]).all() for k in new.files
+            )
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="^no digits job ships for preset 'sim', only for 25f, up5k; make_jobs"):
+    with pytest.raises(
+        ValueError, match="^no digits job ships for preset 'sim', only for 25f, up5k; make_jobs"
+    ):
         digits.job("sim")
     with pytest.raises(ValueError, match="^no part 'output', only hidden and logits$"):
         digits.program(SPACE.resolve("25f"), "output", 1)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worked job of section 7 on the model, in integers, and in the machine of single bits; jobs that are refused."""
+"""The worked job of section 7 on the model, in integers, and in the machine of single bits; jobs
+that are refused."""
+
 import zlib
 
 import numpy as np
@@ -26,9 +28,24 @@ def program():
 def test_program_is_that_of_the_specification():
     made = program()
     words = ISA.load(made.data)
-    assert len(words) == 175 and zlib.crc32(made.data) == small.CRC["program"] and made.warnings == []
-    assert words[147:] == [0x44000000, 0x20000000, *(0x0C0E0103 + (bit << 22) for bit in range(16)), 0x1C04018E, 0x100101C6,
-                           0x100201C7, 0x100301C7, 0x100401C7, 0x10400007, 0x14080147, 0, 0, 0x48000000]
+    assert (
+        len(words) == 175 and zlib.crc32(made.data) == small.CRC["program"] and made.warnings == []
+    )
+    assert words[147:] == [
+        0x44000000,
+        0x20000000,
+        *(0x0C0E0103 + (bit << 22) for bit in range(16)),
+        0x1C04018E,
+        0x100101C6,
+        0x100201C7,
+        0x100301C7,
+        0x100401C7,
+        0x10400007,
+        0x14080147,
+        0,
+        0,
+        0x48000000,
+    ]
     assert cycles.estimate(words[147:], PARAMS) == 732 == cycles.gemv(16, 4, 2)[1]
 
 
@@ -41,8 +58,18 @@ def test_job_on_the_model(preset):
         assert target.read_register("eov") == 0
     y = result.tensors["y.npy"]
     assert result.outcome.status == "done" and zlib.crc32(y.tobytes()) == small.CRC["y"]
-    assert y[:, 0].tolist() == list(small.RESULT) and y[:, 1].tolist() == [0x100, 0x100, 0x100, 0x300]
-    assert result.outcome.counters == {"instructions": 175, "operations": 128, "bytes_read": 700, "bytes_written": 16}
+    assert y[:, 0].tolist() == list(small.RESULT) and y[:, 1].tolist() == [
+        0x100,
+        0x100,
+        0x100,
+        0x300,
+    ]
+    assert result.outcome.counters == {
+        "instructions": 175,
+        "operations": 128,
+        "bytes_read": 700,
+        "bytes_written": 16,
+    }
     assert result.outcome.values["output_count"] == 4 and result.outcome.values["vectors"] == 1
 
 
@@ -75,17 +102,42 @@ def changed_job(tmp_path, source=(), job=()):
     return Job.load(tmp_path / "small.toml")
 
 
-@pytest.mark.parametrize("target, source, job, message", [
-    ("model", (), (("0x0000_4000, output_limit", "0x0000_1200, output_limit"),),
-     "the output area 0x1200..0x400f (output_at, output_limit) overlaps the program at 0x1000..0x12bb"),
-    ("model:imagine?rows=4&cols=2&depth=256&reg_width=8", (), (("reg_width = 16, ", ""),),
-     "the source has regWidth = 16, the target reg_width = 8"),
-    ("model:imagine?rows=4&cols=2&depth=128", (), ((", depth = 256", ""),),
-     "the source has regCnt + resvRegCnt = 16, the target 8 registers (depth = 128)"),
-    ("model:imagine?rows=4&cols=1", (), (("cols = 2, ", ""),),
-     "the source has mvBlockDim = (4, 2), the target 4 x 1 blocks (rows, cols)"),
-    ("model:imagine?rows=5&cols=2", (), (), "params.rows = 4: model:imagine?rows=5&cols=2 was built with rows = 5; the job needs 4"),
-])
+@pytest.mark.parametrize(
+    "target, source, job, message",
+    [
+        (
+            "model",
+            (),
+            (("0x0000_4000, output_limit", "0x0000_1200, output_limit"),),
+            "the output area 0x1200..0x400f (output_at, output_limit) overlaps the program at "
+            "0x1000..0x12bb",
+        ),
+        (
+            "model:imagine?rows=4&cols=2&depth=256&reg_width=8",
+            (),
+            (("reg_width = 16, ", ""),),
+            "the source has regWidth = 16, the target reg_width = 8",
+        ),
+        (
+            "model:imagine?rows=4&cols=2&depth=128",
+            (),
+            ((", depth = 256", ""),),
+            "the source has regCnt + resvRegCnt = 16, the target 8 registers (depth = 128)",
+        ),
+        (
+            "model:imagine?rows=4&cols=1",
+            (),
+            (("cols = 2, ", ""),),
+            "the source has mvBlockDim = (4, 2), the target 4 x 1 blocks (rows, cols)",
+        ),
+        (
+            "model:imagine?rows=5&cols=2",
+            (),
+            (),
+            "params.rows = 4: model:imagine?rows=5&cols=2 was built with rows = 5; the job needs 4",
+        ),
+    ],
+)
 def test_refused_jobs(tmp_path, target, source, job, message):
     with open_target(target) as opened, pytest.raises(JobError) as error:
         run_job(changed_job(tmp_path, source, job), opened)
@@ -97,4 +149,8 @@ def test_a_binary_is_not_checked(tmp_path):
     job = changed_job(tmp_path, (), (("small.s", "small.bin"), (", depth = 256", "")))
     with open_target("model:imagine?rows=4&cols=2&depth=64") as target:
         outcome = run_job(job, target).outcome
-    assert outcome.status == "fault" and outcome.fault.name == "address_range" and outcome.fault.pc == 0x1000 + 4 * 76
+    assert (
+        outcome.status == "fault"
+        and outcome.fault.name == "address_range"
+        and outcome.fault.pc == 0x1000 + 4 * 76
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digits networks: accuracy, the shipped jobs on the golden model, and that what ships is current."""
+"""The digits networks: accuracy, the shipped jobs on the golden model, and that what ships is
+current."""
+
 import numpy as np
 import pytest
 
@@ -19,15 +21,17 @@ def run_job(path, params, program, memory_size):
     """A network job on the model, without the loader: the vectors it saves, and the outcome."""
     job = tomllib.loads(path.read_text())
     memory = np.zeros(memory_size, np.uint8)
-    memory[:len(program)] = np.frombuffer(program, np.uint8)
+    memory[: len(program)] = np.frombuffer(program, np.uint8)
     with np.load(path.with_suffix(".npz"), allow_pickle=False) as file:
         for load in job["load"]:
             data = file[load["file"].split(":")[1]].view(np.uint8).ravel()
-            memory[load["at"]:load["at"] + data.size] = data
-    outcome = Model(params, memory).run({**job["registers"], "program_address": 0, "program_length": len(program)})
+            memory[load["at"] : load["at"] + data.size] = data
+    outcome = Model(params, memory).run(
+        {**job["registers"], "program_address": 0, "program_length": len(program)}
+    )
     save = job["save"][0]
     size = int(np.prod(save["shape"]))
-    return memory[save["at"]:save["at"] + size].view(np.int8).reshape(save["shape"]), outcome
+    return memory[save["at"] : save["at"] + size].view(np.int8).reshape(save["shape"]), outcome
 
 
 @pytest.mark.parametrize("n, norm", digits.SHIPPED)
@@ -38,7 +42,9 @@ def test_shipped_job(n, norm):
     with np.load(path.with_suffix(".npz"), allow_pickle=False) as file:
         batch = int(file["batch_rows_outputs"][0])
     program = Network(digits.layers(norm), params, batch=batch).program(540)
-    text = [line for line in path.with_suffix(".a").read_text().splitlines() if not line.startswith("#")]
+    text = [
+        line for line in path.with_suffix(".a").read_text().splitlines() if not line.startswith("#")
+    ]
     assert text == program.text().splitlines()
     outputs, outcome = run_job(path, params, program.data(), memory or 1 << 20)
     assert outcome.status == "done"
@@ -60,8 +66,13 @@ def test_shipped_files_are_current(tmp_path):
     for path in digits.write_shipped(tmp_path):
         for suffix in (".toml", ".a"):
             shipped = digits.FOLDER / path.with_suffix(suffix).name
-            assert shipped.read_text() == path.with_suffix(suffix).read_text(), f"{shipped.name}: write it again"
-        with np.load(path.with_suffix(".npz")) as new, np.load(digits.FOLDER / f"{path.stem}.npz") as old:
+            assert shipped.read_text() == path.with_suffix(suffix).read_text(), (
+                f"{shipped.name}: write it again"
+            )
+        with (
+            np.load(path.with_suffix(".npz")) as new,
+            np.load(digits.FOLDER / f"{path.stem}.npz") as old,
+        ):
             assert new.files == old.files and all(np.array_equal(new[k], old[k]) for k in new.files)
 
 
@@ -92,10 +103,15 @@ def test_training_script(tmp_path, capsys):
     out = tmp_path / "weights.npz"
     train_digits.main(["--out", str(out), "--seeds", "1", "--epochs", "45"])
     report = capsys.readouterr().out
-    accuracies = {kind: float(report.split(f"{kind}:")[1].split("held out ")[1][:6]) for kind in ("plain", "norm")}
+    accuracies = {
+        kind: float(report.split(f"{kind}:")[1].split("held out ")[1][:6])
+        for kind in ("plain", "norm")
+    }
     assert accuracies["plain"] > 0.85 and accuracies["norm"] > digits.float_accuracy() - 0.05
     with np.load(out) as new, np.load(digits.FOLDER / "weights.npz") as shipped:
         assert new.files == shipped.files
-        assert all(new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files)
+        assert all(
+            new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files
+        )
         assert np.abs(new["plain_w1"]).max() <= 3 and np.abs(new["plain_w2"]).max() <= 1
         assert all(np.array_equal(new[k], shipped[k]) for k in new.files if k.startswith("norm"))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layouts, program words, and networks of any shape on the golden model against plain numpy."""
+
 import random
 
 import numpy as np
@@ -10,11 +11,17 @@ from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.tools.kernels.opentpu.layout import pack_matrix, pack_weights, unpack_matrix, unpack_weights
+from quintet.tools.kernels.opentpu.layout import (
+    pack_matrix,
+    pack_weights,
+    unpack_matrix,
+    unpack_weights,
+)
 from quintet.tools.kernels.opentpu.network import Layer, Network, NetworkError, product_order
 from quintet.tools.kernels.opentpu.program import Program, Word, array_time
 
 # Layout (section 7.1)
+
 
 @pytest.mark.parametrize("n", [4, 8, 12])
 @pytest.mark.parametrize("rows, columns", [(1, 1), (5, 8), (7, 13), (3, 24)])
@@ -33,16 +40,25 @@ def test_layout_is_that_of_the_specification():
     # Block 1 is three vectors of columns 4 and 5, padded with zeros.
     assert pack_matrix(matrix, 4)[3:].tolist() == [[4, 5, 0, 0], [10, 11, 0, 0], [16, 17, 0, 0]]
     tiles = pack_weights(np.arange(6 * 5, dtype=np.int8).reshape(6, 5), 4)
-    assert len(tiles) == 4 and tiles[1].tolist() == [[4, 0, 0, 0], [9, 0, 0, 0], [14, 0, 0, 0], [19, 0, 0, 0]]
+    assert len(tiles) == 4 and tiles[1].tolist() == [
+        [4, 0, 0, 0],
+        [9, 0, 0, 0],
+        [14, 0, 0, 0],
+        [19, 0, 0, 0],
+    ]
     assert tiles[2][:2].tolist() == [[20, 21, 22, 23], [25, 26, 27, 28]] and not tiles[2][2:].any()
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: pack_matrix(np.zeros(4), 4), "matrix must be a matrix"), (lambda: pack_weights(np.zeros((0, 4)), 4), "weights must"),
-    (lambda: unpack_matrix(np.zeros((5, 4)), 2, 8), "2 x 8 takes 4 vectors of 4, not 5"),
-    (lambda: unpack_weights(np.zeros((3, 4, 4)), 8, 8), "8 x 8 takes 4 tiles of 4 x 4, not 3"),
-    (lambda: unpack_weights(np.zeros((3, 4, 5)), 8, 8), "tiles must be of shape"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: pack_matrix(np.zeros(4), 4), "matrix must be a matrix"),
+        (lambda: pack_weights(np.zeros((0, 4)), 4), "weights must"),
+        (lambda: unpack_matrix(np.zeros((5, 4)), 2, 8), "2 x 8 takes 4 vectors of 4, not 5"),
+        (lambda: unpack_weights(np.zeros((3, 4, 4)), 8, 8), "8 x 8 takes 4 tiles of 4 x 4, not 3"),
+        (lambda: unpack_weights(np.zeros((3, 4, 5)), 8, 8), "tiles must be of shape"),
+    ],
+)
 def test_layout_refuses(call, message):
     with pytest.raises(ValueError, match=message):
         call()
@@ -50,12 +66,15 @@ def test_layout_refuses(call, message):
 
 # Words
 
+
 def test_text_assembles_to_the_same_words():
     program = Program()
     program.rhm(5, 6, 300)
     program.rw(77)
     for flags in range(8):
-        program.mmc(1, 2, 256, switch=bool(flags & 1), overwrite=bool(flags & 2), convolve=bool(flags & 4))
+        program.mmc(
+            1, 2, 256, switch=bool(flags & 1), overwrite=bool(flags & 2), convolve=bool(flags & 4)
+        )
     for func in range(4):
         program.act(3, 4, 9, func, pool=bool(func & 1))
     program.act(3, 4, 9, "relu")
@@ -83,7 +102,18 @@ def test_tiles_are_asked_for_ahead():
     with pytest.raises(ValueError, match=r"call scheduled\(\) first"):
         program.data()
     words = program.scheduled(2).words
-    assert [w.addr if w.opcode == ISA.opcodes["RW"] else "M" for w in words] == [10, 11, 12, "M", 13, "M", 14, "M", "M", "M"]
+    assert [w.addr if w.opcode == ISA.opcodes["RW"] else "M" for w in words] == [
+        10,
+        11,
+        12,
+        "M",
+        13,
+        "M",
+        14,
+        "M",
+        "M",
+        "M",
+    ]
     assert all(w.flags & 1 for w in words if w.opcode == ISA.opcodes["MMC"])
     with pytest.raises(ValueError, match="MMC: length must be 1 to 256, not 300"):
         program.mmc(0, 0, 300)
@@ -95,7 +125,10 @@ def test_more_tiles_are_asked_for_in_front_of_a_transfer():
         program.mmc(0, 0, 9, tile=10 + k)
         program.rhm(0, 9 * k, 9)
     names = {number: name for name, number in ISA.opcodes.items()}
-    order = [w.addr if names[w.opcode] == "RW" else names[w.opcode][0] for w in program.scheduled(1, 2).words]
+    order = [
+        w.addr if names[w.opcode] == "RW" else names[w.opcode][0]
+        for w in program.scheduled(1, 2).words
+    ]
     assert order == [10, 11, "M", 12, 13, "R", "M", "R", "M", "R", "M", "R"]
 
 
@@ -108,12 +141,14 @@ def test_builds_with_one_transfer_at_a_time_are_told_apart():
 def test_array_time():
     def mmc(count, switch):
         return Word(ISA.opcodes["MMC"], int(switch), count & 255)
+
     assert array_time([mmc(240, True)] * 20, 8) == 4820
     assert array_time([mmc(12, True)] * 64, 8) == 64 * 19
     assert array_time([mmc(4, True), mmc(4, False), mmc(256, False)], 8) == 5 + 5 + 257
 
 
 # Order of products
+
 
 def test_product_order():
     assert product_order([0, 0], 3, 2) == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
@@ -133,6 +168,7 @@ def test_product_order():
 
 # Networks
 
+
 def apply(layers, values):
     for layer in layers:
         values = values.astype(np.int64) @ layer.weights.astype(np.int64)
@@ -150,16 +186,30 @@ def apply(layers, values):
 def test_network(seed):
     rng = np.random.default_rng(seed)
     pick = random.Random(seed)
-    overrides = {"n": pick.choice((2, 4, 8, 12)), "ub_rows": pick.choice((256, 512, 4096)),
-                 "acc_rows": pick.choice((64, 256)), "wfifo_tiles": pick.choice((1, 2, 4))}
+    overrides = {
+        "n": pick.choice((2, 4, 8, 12)),
+        "ub_rows": pick.choice((256, 512, 4096)),
+        "acc_rows": pick.choice((64, 256)),
+        "wfifo_tiles": pick.choice((1, 2, 4)),
+    }
     params = SPACE.resolve("sim", overrides)
     sizes = [pick.randint(1, 40) for _ in range(pick.randint(2, 4))]
-    layers = [Layer(rng.integers(-128, 128, shape).astype(np.int8), pick.choice(("relu", "none")),
-                    pick.choice((None, None, 0x10106)))
-              for k, shape in enumerate(zip(sizes[:-1], sizes[1:], strict=True))]
+    layers = [
+        Layer(
+            rng.integers(-128, 128, shape).astype(np.int8),
+            pick.choice(("relu", "none")),
+            pick.choice((None, None, 0x10106)),
+        )
+        for k, shape in enumerate(zip(sizes[:-1], sizes[1:], strict=True))
+    ]
     rows = pick.randint(1, 60)
     try:
-        network = Network(layers, params, batch=pick.choice((None, pick.randint(1, 40))), bandwidth=pick.choice((0.5, 1.8, 8)))
+        network = Network(
+            layers,
+            params,
+            batch=pick.choice((None, pick.randint(1, 40))),
+            bandwidth=pick.choice((0.5, 1.8, 8)),
+        )
         program = network.program(rows)
     except NetworkError as error:
         assert "batch" in str(error)
@@ -171,22 +221,35 @@ def test_network(seed):
     limit = results + network.output_vectors(rows) * n
     weights = -(-limit // 64) * 64
     memory = np.full(weights + network.tiles.size + 64, 0x55, np.uint8)
-    memory[:len(data)] = np.frombuffer(data, np.uint8)
+    memory[: len(data)] = np.frombuffer(data, np.uint8)
     memory[host:results] = vectors.view(np.uint8).ravel()
-    memory[weights:weights + network.tiles.size] = network.tiles.view(np.uint8).ravel()
-    outcome = Model(params, memory).run({"program_length": len(data), "hostmem_base": host, "hostmem_limit": limit,
-                                         "weights_base": weights, "weights_limit": weights + network.tiles.size})
+    memory[weights : weights + network.tiles.size] = network.tiles.view(np.uint8).ravel()
+    outcome = Model(params, memory).run(
+        {
+            "program_length": len(data),
+            "hostmem_base": host,
+            "hostmem_limit": limit,
+            "weights_base": weights,
+            "weights_limit": weights + network.tiles.size,
+        }
+    )
     assert outcome.status == "done", outcome.fault
     outputs = network.unpack_outputs(memory[results:limit].view(np.int8).reshape(-1, n), rows)
     assert np.array_equal(outputs, apply(layers, matrix))
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"weights": np.zeros((4, 4))}, "layer 0: weights must be an int8 matrix"),
-    ({"weights2": np.zeros((9, 4), np.int8)}, "layer 1 takes 9 inputs, the layer before it gives 4"),
-    ({"batch": 0}, "batch must be 1 to 256, not 0"),
-    ({"batch": 256}, "a batch of 256 takes 512 rows of the unified buffer, which has 256"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"weights": np.zeros((4, 4))}, "layer 0: weights must be an int8 matrix"),
+        (
+            {"weights2": np.zeros((9, 4), np.int8)},
+            "layer 1 takes 9 inputs, the layer before it gives 4",
+        ),
+        ({"batch": 0}, "batch must be 1 to 256, not 0"),
+        ({"batch": 256}, "a batch of 256 takes 512 rows of the unified buffer, which has 256"),
+    ],
+)
 def test_network_refuses(change, message):
     layers = [Layer(change.get("weights", np.zeros((4, 4), np.int8)))]
     if "weights2" in change:

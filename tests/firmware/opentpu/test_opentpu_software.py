@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The source's own software: functional simulator, checker, generators, networks, and the jobs that ship."""
+"""The source's own software: functional simulator, checker, generators, networks, and the jobs that
+ship."""
+
 import numpy as np
 import pytest
 
-from quintet.firmware.opentpu import check, functional, gen_one_hot, mlp, programs, regression, simple_nn
+from quintet.firmware.opentpu import (
+    check,
+    functional,
+    gen_one_hot,
+    mlp,
+    programs,
+    regression,
+    simple_nn,
+)
 from quintet.tools import Job, open_target, run_job
 from quintet.tools.kernels.opentpu.layout import unpack_matrix, unpack_weights
 
@@ -19,8 +29,17 @@ def run(path):
 
 # Jobs
 
+
 def test_what_ships():
-    assert JOBS == ["matmul_n4", "matmul_n8", "regression_n4", "regression_n8", "simple_nn_n4", "simple_nn_n8", "small"]
+    assert JOBS == [
+        "matmul_n4",
+        "matmul_n8",
+        "regression_n4",
+        "regression_n8",
+        "simple_nn_n4",
+        "simple_nn_n8",
+        "small",
+    ]
 
 
 def test_small():
@@ -36,8 +55,15 @@ def test_matmul(n):
     assert np.array_equal(run(programs.job(f"matmul_n{n}")), want)
 
 
-@pytest.mark.parametrize("name, inputs, hidden", [("simple_nn_n4", 4, 4), ("simple_nn_n8", 8, 8), ("regression_n4", 11, 16),
-                                                  ("regression_n8", 11, 16)])
+@pytest.mark.parametrize(
+    "name, inputs, hidden",
+    [
+        ("simple_nn_n4", 4, 4),
+        ("simple_nn_n8", 8, 8),
+        ("regression_n4", 11, 16),
+        ("regression_n8", 11, 16),
+    ],
+)
 def test_two_layer_jobs(name, inputs, hidden):
     """The run's vectors are what plain numpy makes of the job's own inputs and weights."""
     outputs = run(programs.job(name))
@@ -51,16 +77,29 @@ def test_two_layer_jobs(name, inputs, hidden):
     got, want = [], []
     for start in range(0, rows, batch):
         count = min(batch, rows - start)
-        x = unpack_matrix(hostmem[start * -(-inputs // n):(start + count) * -(-inputs // n)], count, inputs)
+        x = unpack_matrix(
+            hostmem[start * -(-inputs // n) : (start + count) * -(-inputs // n)], count, inputs
+        )
         want.append(np.maximum(x.astype(int) @ w1, 0).astype(np.int8).astype(int) @ w2)
-        got.append(unpack_matrix(outputs[start * -(-width // n):(start + count) * -(-width // n)], count, width))
+        got.append(
+            unpack_matrix(
+                outputs[start * -(-width // n) : (start + count) * -(-width // n)], count, width
+            )
+        )
     assert np.array_equal(np.concatenate(got), np.concatenate(want).astype(np.int8))
 
 
 def test_shipped_programs_are_current(tmp_path):
-    for path in (programs.small(tmp_path), programs.matmul(4, tmp_path), programs.matmul(8, tmp_path)):
+    for path in (
+        programs.small(tmp_path),
+        programs.matmul(4, tmp_path),
+        programs.matmul(8, tmp_path),
+    ):
         for suffix in (".toml", ".a"):
-            assert path.with_suffix(suffix).read_text() == (programs.FOLDER / path.with_suffix(suffix).name).read_text()
+            assert (
+                path.with_suffix(suffix).read_text()
+                == (programs.FOLDER / path.with_suffix(suffix).name).read_text()
+            )
 
 
 def test_no_such_job():
@@ -70,8 +109,10 @@ def test_no_such_job():
 
 # Functional simulator and checker
 
+
 def test_functional_and_check(tmp_path, capsys):
-    """The whole chain of the source: application, simulator in both modes, and a run, compared two by two."""
+    """The whole chain of the source: application, simulator in both modes, and a run, compared two
+    by two."""
     folder, name = programs.FOLDER, "simple_nn_n8"
     with np.load(folder / f"{name}.npz") as data:
         np.save(tmp_path / "host.npy", data["hostmem"])
@@ -80,12 +121,29 @@ def test_functional_and_check(tmp_path, capsys):
         np.save(tmp_path / "float_host.npy", data["hostmem"])
         np.save(tmp_path / "float_weights.npy", data["tiles"])
         np.save(tmp_path / "app.npy", data["results"])
-    arguments = [str(folder / f"{name}.a"), str(tmp_path / "host.npy"), str(tmp_path / "weights.npy"), "--out", str(tmp_path),
-                 "--float-hostmem", str(tmp_path / "float_host.npy"), "--float-weights", str(tmp_path / "float_weights.npy")]
+    arguments = [
+        str(folder / f"{name}.a"),
+        str(tmp_path / "host.npy"),
+        str(tmp_path / "weights.npy"),
+        "--out",
+        str(tmp_path),
+        "--float-hostmem",
+        str(tmp_path / "float_host.npy"),
+        "--float-weights",
+        str(tmp_path / "float_weights.npy"),
+    ]
     assert functional.main(arguments) == 0
     np.save(tmp_path / "run.npy", run(programs.job(name)))
-    pairs = ["--float", str(tmp_path / "app.npy"), str(tmp_path / "float32.npy"),
-             "--int8", str(tmp_path / "run.npy"), str(tmp_path / "int8.npy"), "--at", "100"]
+    pairs = [
+        "--float",
+        str(tmp_path / "app.npy"),
+        str(tmp_path / "float32.npy"),
+        "--int8",
+        str(tmp_path / "run.npy"),
+        str(tmp_path / "int8.npy"),
+        "--at",
+        "100",
+    ]
     assert check.main(pairs) == 0
     assert "100 vectors equal" in capsys.readouterr().out
     changed = np.load(tmp_path / "run.npy")
@@ -98,29 +156,47 @@ def test_functional_and_check(tmp_path, capsys):
     np.save(tmp_path / "app.npy", application)
     assert check.main(pairs) == 1
     assert "float32: vector 102, element 0: " in capsys.readouterr().out
-    assert check.main([*pairs, "--atol", "0.1"]) == 1       # integers are compared exactly
+    assert check.main([*pairs, "--atol", "0.1"]) == 1  # integers are compared exactly
 
 
 def test_functional_takes_integers_as_numbers(tmp_path):
     folder = programs.FOLDER
-    assert functional.main([str(folder / "small.a"), str(folder / "small_x.npy"), str(folder / "small_w.npy"),
-                            "--out", str(tmp_path)]) == 0
+    assert (
+        functional.main(
+            [
+                str(folder / "small.a"),
+                str(folder / "small_x.npy"),
+                str(folder / "small_w.npy"),
+                "--out",
+                str(tmp_path),
+            ]
+        )
+        == 0
+    )
     whole, floats = np.load(tmp_path / "int8.npy"), np.load(tmp_path / "float32.npy")
-    assert whole.dtype == np.int8 and floats.dtype == np.float32 and whole.shape == floats.shape == (10, 4)
+    assert (
+        whole.dtype == np.int8
+        and floats.dtype == np.float32
+        and whole.shape == floats.shape == (10, 4)
+    )
     # The last three vectors passed through without activation: float mode drops nothing.
     assert floats[9].tolist() == [150, -140, -100, 10]
     assert whole[9].tolist() == [150 - 256, -140 + 256, -100, 10]
     assert abs(floats[4, 2] - 255 / (1 + np.exp(2.0))) < 1e-4 and whole[4, 2] == 30
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"hostmem": "missing.npy"}, "functional: host memory: no such file: "),
-    ({"weights": "hostmem"}, "weights must have the shape"),
-    ({"program": "bad.a"}, "bad.a:1"),
-    ({"program": "noend.a"}, "program_end at instruction 1 .int8., detail 0xe"),
-    ({"program": "far.a"}, "the program names host vector 0xffffffff"),
-    ({"-P": "n=3"}, "parameter n must be"), ({"-P": "n=8"}, "parameter n must be 4, as the data have it, not 8"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"hostmem": "missing.npy"}, "functional: host memory: no such file: "),
+        ({"weights": "hostmem"}, "weights must have the shape"),
+        ({"program": "bad.a"}, "bad.a:1"),
+        ({"program": "noend.a"}, "program_end at instruction 1 .int8., detail 0xe"),
+        ({"program": "far.a"}, "the program names host vector 0xffffffff"),
+        ({"-P": "n=3"}, "parameter n must be"),
+        ({"-P": "n=8"}, "parameter n must be 4, as the data have it, not 8"),
+    ],
+)
 def test_functional_refuses(tmp_path, capsys, change, message):
     (tmp_path / "good.a").write_text("RHM 0, 0, 1\nHLT\n")
     (tmp_path / "bad.a").write_text("RHN 0, 0, 1\n")
@@ -131,7 +207,12 @@ def test_functional_refuses(tmp_path, capsys, change, message):
     files = {"program": "good.a", "hostmem": "hostmem.npy", "weights": "weights.npy"}
     files.update({k: v if "." in v else f"{v}.npy" for k, v in change.items() if k in files})
     extra = ["-P", change["-P"]] if "-P" in change else []
-    assert functional.main([*(str(tmp_path / f) for f in files.values()), "--out", str(tmp_path / "out"), *extra]) == 2
+    assert (
+        functional.main(
+            [*(str(tmp_path / f) for f in files.values()), "--out", str(tmp_path / "out"), *extra]
+        )
+        == 2
+    )
     error = capsys.readouterr().err
     assert message.replace(".int8.", "(int8)") in error and error.count("\n") == 1
     assert not (tmp_path / "out").exists()
@@ -141,18 +222,25 @@ def test_check_refuses(tmp_path, capsys):
     np.save(tmp_path / "a.npy", np.zeros((4, 4), np.int8))
     np.save(tmp_path / "b.npy", np.zeros((2, 4), np.int8))
     np.save(tmp_path / "c.npy", np.zeros((4, 4), np.float32))
-    for pair, message in ((("a", "b"), "vectors 0 to 3 do not all exist: there are 2"), (("a", "c"), "must be int8"),
-                          (("a", "none"), "no such file")):
+    for pair, message in (
+        (("a", "b"), "vectors 0 to 3 do not all exist: there are 2"),
+        (("a", "c"), "must be int8"),
+        (("a", "none"), "no such file"),
+    ):
         assert check.main(["--int8", *(str(tmp_path / f"{name}.npy") for name in pair)]) == 2
         error = capsys.readouterr().err
         assert message in error and error.count("\n") == 1
     with pytest.raises(SystemExit) as stop:
         check.main([])
     assert stop.value.code == 2
-    assert capsys.readouterr().err == "check: nothing to compare: give --float, --int8 or both (see --help)\n"
+    assert (
+        capsys.readouterr().err
+        == "check: nothing to compare: give --float, --int8 or both (see --help)\n"
+    )
 
 
 # Generators
+
 
 def test_gen_one_hot(tmp_path):
     path = tmp_path / "train"
@@ -166,12 +254,24 @@ def test_gen_one_hot(tmp_path):
     assert data.shape == (100, 8) and data.min() == 1 and data.max() == 8
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["--shape", "0", "8", "--range", "0", "2"], "shape must be two positive integers, not 0 8"),
-    (["--shape", "8", "8", "--range", "5", "5"], "range must be two integers LOW < HIGH from -128 to 128, not 5 5"),
-    (["--shape", "8", "8", "--range", "0", "500"], "range must be"),
-    (["--shape", "8", "8", "--range", "0", "5", "--diagonal", "200"], "diagonal must be -128 to 127, not 200"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (
+            ["--shape", "0", "8", "--range", "0", "2"],
+            "shape must be two positive integers, not 0 8",
+        ),
+        (
+            ["--shape", "8", "8", "--range", "5", "5"],
+            "range must be two integers LOW < HIGH from -128 to 128, not 5 5",
+        ),
+        (["--shape", "8", "8", "--range", "0", "500"], "range must be"),
+        (
+            ["--shape", "8", "8", "--range", "0", "5", "--diagonal", "200"],
+            "diagonal must be -128 to 127, not 200",
+        ),
+    ],
+)
 def test_gen_one_hot_refuses(tmp_path, capsys, arguments, message):
     with pytest.raises(SystemExit) as stop:
         gen_one_hot.main(["--path", str(tmp_path / "x"), *arguments])
@@ -185,12 +285,29 @@ def test_simple_nn(tmp_path):
     np.save(tmp_path / "test.npy", gen_one_hot.generate((100, 8), 1, 9, seed=2))
     np.savez(tmp_path / "all.npz", test=np.load(tmp_path / "test.npy"))
     out = tmp_path / "out"
-    assert simple_nn.main(["--path", str(tmp_path / "train.npy"), "--label", str(tmp_path / "label.npy"), "--out", str(out),
-                           "--test", f"{tmp_path / 'all.npz'}:test", "--job", str(tmp_path)]) == 0
+    assert (
+        simple_nn.main(
+            [
+                "--path",
+                str(tmp_path / "train.npy"),
+                "--label",
+                str(tmp_path / "label.npy"),
+                "--out",
+                str(out),
+                "--test",
+                f"{tmp_path / 'all.npz'}:test",
+                "--job",
+                str(tmp_path),
+            ]
+        )
+        == 0
+    )
     tiles = np.load(out / "simple_nn_weight_dram.npy")
     assert tiles.shape == (2, 8, 8) and tiles.dtype == np.int8
     with np.load(out / "simple_nn_gt.npz") as data:
-        assert data["w1"].dtype == data["results"].dtype == np.float32 and data["results"].shape == (100, 1)
+        assert data["w1"].dtype == data["results"].dtype == np.float32 and data[
+            "results"
+        ].shape == (100, 1)
         fit = simple_nn.apply([data["w1"], data["w2"]], np.load(tmp_path / "train.npy"))
         assert np.abs(fit - np.load(tmp_path / "label.npy")).max() < 0.1
         # Integer results follow the float ones.
@@ -201,10 +318,15 @@ def test_simple_nn(tmp_path):
 def test_simple_nn_refuses(tmp_path, capsys):
     np.save(tmp_path / "train.npy", np.zeros((8, 8), np.int8))
     np.save(tmp_path / "label.npy", np.zeros((7, 1), np.int8))
-    for label, more, message in (("label.npy", [], "--label must have 8 rows"), ("none.npy", [], "no such file"),
-                                 ("train.npy", ["--out", str(tmp_path / "nn.npz")], "nn.npz: expected a folder")):
+    for label, more, message in (
+        ("label.npy", [], "--label must have 8 rows"),
+        ("none.npy", [], "no such file"),
+        ("train.npy", ["--out", str(tmp_path / "nn.npz")], "nn.npz: expected a folder"),
+    ):
         with pytest.raises(SystemExit) as stop:
-            simple_nn.main(["--path", str(tmp_path / "train.npy"), "--label", str(tmp_path / label), *more])
+            simple_nn.main(
+                ["--path", str(tmp_path / "train.npy"), "--label", str(tmp_path / label), *more]
+            )
         error = capsys.readouterr().err
         assert stop.value.code == 2 and message in error and error.count("\n") == 1
 
@@ -215,7 +337,11 @@ def test_regression(tmp_path, capsys):
     paths = [f"--save-{kind}-path={path}" for kind, path in names.items()]
     assert regression.main(["--N", "10", *paths, "--epochs", "500", f"--job={tmp_path}"]) == 0
     data = {kind: np.load(f"{path}.npy") for kind, path in names.items()}
-    assert data["input"].shape == (20, 8) and data["weight"].shape == (6, 8, 8) and data["output"].shape == (30, 8)
+    assert (
+        data["input"].shape == (20, 8)
+        and data["weight"].shape == (6, 8, 8)
+        and data["output"].shape == (30, 8)
+    )
     assert all(array.dtype == np.int8 for array in data.values())
     assert np.load(tmp_path / "gt32.npy").shape == (10, 1)
     # The saved outputs are the run's, the last layer's behind the hidden ones.
@@ -228,17 +354,27 @@ def test_regression(tmp_path, capsys):
         regression.main(["--N", "90"])
 
 
-@pytest.mark.parametrize("arguments", [[], ["--batch", "64", "-P", "ub_rows=4096"], ["--layers", "40", "32", "--batch", "240"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["--batch", "64", "-P", "ub_rows=4096"], ["--layers", "40", "32", "--batch", "240"]],
+)
 def test_mlp(tmp_path, arguments):
     assert mlp.main([str(tmp_path), *arguments, "--name", "job"]) == 0
     assert np.array_equal(run(tmp_path / "job.toml"), np.load(tmp_path / "job_want.npy"))
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["--batch", "300"], "batch must be 1 to 256, not 300"), (["--layers", "8"], "--layers needs two"),
-    (["--batch", "250", "-P", "ub_rows=1024"], "takes 16000 rows of the unified buffer, which has 1024"),
-    (["-P", "ub_rows=1000"], "parameter ub_rows must be"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--batch", "300"], "batch must be 1 to 256, not 300"),
+        (["--layers", "8"], "--layers needs two"),
+        (
+            ["--batch", "250", "-P", "ub_rows=1024"],
+            "takes 16000 rows of the unified buffer, which has 1024",
+        ),
+        (["-P", "ub_rows=1000"], "parameter ub_rows must be"),
+    ],
+)
 def test_mlp_refuses(tmp_path, capsys, arguments, message):
     with pytest.raises(SystemExit):
         mlp.main([str(tmp_path), *arguments])

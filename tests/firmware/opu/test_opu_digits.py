@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digits CNN of the OPU: accuracy, the shipped jobs on models of every build, and that what ships is current."""
+"""The digits CNN of the OPU: accuracy, the shipped jobs on models of every build, and that what
+ships is current."""
 
 import numpy as np
 import pytest
@@ -43,15 +44,23 @@ def test_shipped_files_are_current(tmp_path):
     for path in digits.write_shipped(tmp_path):
         for suffix in (".toml", ".s"):
             shipped = digits.FOLDER / path.with_suffix(suffix).name
-            assert shipped.read_text() == path.with_suffix(suffix).read_text(), f"{shipped.name}: write it again"
-        with np.load(path.with_suffix(".npz")) as new, np.load(digits.FOLDER / f"{path.stem}.npz") as old:
+            assert shipped.read_text() == path.with_suffix(suffix).read_text(), (
+                f"{shipped.name}: write it again"
+            )
+        with (
+            np.load(path.with_suffix(".npz")) as new,
+            np.load(digits.FOLDER / f"{path.stem}.npz") as old,
+        ):
             assert new.files == old.files and all(np.array_equal(new[k], old[k]) for k in new.files)
 
 
 def test_refusals(tmp_path):
-    with pytest.raises(ValueError, match="no digits job 'big' ships, only digits, digits_up5k, digits_hx8k"):
+    with pytest.raises(
+        ValueError, match="no digits job 'big' ships, only digits, digits_up5k, digits_hx8k"
+    ):
         digits.job("big")
     from quintet.gateware.cores.opu.params import SPACE
+
     with pytest.raises(KernelError, match="takes .* bytes of memory .*, there are 65536"):
         digits.make_job(tmp_path, SPACE.resolve("up5k"), images=11, memory=65536)
 
@@ -67,12 +76,17 @@ def test_training_script(tmp_path, capsys):
     assert floats > 0.85 and integers > floats - 0.03
     with np.load(out) as new, np.load(digits.FOLDER / "weights.npz") as shipped:
         assert new.files == shipped.files
-        assert all(new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files)
+        assert all(
+            new[k].shape == shipped[k].shape and new[k].dtype == shipped[k].dtype for k in new.files
+        )
 
 
 def test_gradients_are_those_of_the_loss():
     rng = np.random.default_rng(1)
-    model = {name: [rng.normal(0, 0.3, shape), rng.normal(0, 0.1, shape[0])] for name, shape in train_digits.LAYERS.items()}
+    model = {
+        name: [rng.normal(0, 0.3, shape), rng.normal(0, 0.1, shape[0])]
+        for name, shape in train_digits.LAYERS.items()
+    }
     images, weights = rng.random((3, 8, 8, 1)), rng.normal(0, 1, (3, 10))
 
     def loss():
@@ -89,4 +103,6 @@ def test_gradients_are_those_of_the_loss():
                 flat[index] = before - 1e-5
                 low = loss()
                 flat[index] = before
-                assert slopes[name][k].ravel()[index] == pytest.approx((high - low) / 2e-5, rel=1e-3, abs=1e-6)
+                assert slopes[name][k].ravel()[index] == pytest.approx(
+                    (high - low) / 2e-5, rel=1e-3, abs=1e-6
+                )

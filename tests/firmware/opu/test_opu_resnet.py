@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The network of ResNet-20's shapes: size, values, programs of both kinds on the model, and that what ships is current."""
+"""The network of ResNet-20's shapes: size, values, programs of both kinds on the model, and that
+what ships is current."""
+
 import numpy as np
 import pytest
 
@@ -32,7 +34,10 @@ def test_values_are_neither_zero_nor_saturated():
             assert (found == 0).mean() < 0.7 and (np.abs(found) >= 127).mean() < 0.4, name
 
 
-@pytest.mark.parametrize("preset, name", [("85f", "resnet20"), ("45f", "resnet20"), ("25f", "resnet20"), ("85f", "resnet20_85f")])
+@pytest.mark.parametrize(
+    "preset, name",
+    [("85f", "resnet20"), ("45f", "resnet20"), ("25f", "resnet20"), ("85f", "resnet20_85f")],
+)
 def test_shipped_job(preset, name):
     with open_target(f"model:opu?preset={preset}") as target:
         result = run_job(Job.load(resnet.job(name)), target)
@@ -44,8 +49,13 @@ def test_shipped_files_are_current(tmp_path):
     for path in resnet.write_shipped(tmp_path):
         for suffix in (".toml", ".s"):
             shipped = resnet.FOLDER / path.with_suffix(suffix).name
-            assert shipped.read_text() == path.with_suffix(suffix).read_text(), f"{shipped.name}: write it again"
-        with np.load(path.with_suffix(".npz")) as new, np.load(resnet.FOLDER / f"{path.stem}.npz") as old:
+            assert shipped.read_text() == path.with_suffix(suffix).read_text(), (
+                f"{shipped.name}: write it again"
+            )
+        with (
+            np.load(path.with_suffix(".npz")) as new,
+            np.load(resnet.FOLDER / f"{path.stem}.npz") as old,
+        ):
             assert new.files == old.files and all(np.array_equal(new[k], old[k]) for k in new.files)
 
 
@@ -57,5 +67,7 @@ def test_layer_after_layer_has_one_tile_a_layer():
 
 
 def test_no_such_job():
-    with pytest.raises(ValueError, match="no ResNet job 'resnet50' ships, only resnet20, resnet20_85f"):
+    with pytest.raises(
+        ValueError, match="no ResNet job 'resnet50' ships, only resnet20, resnet20_85f"
+    ):
         resnet.job("resnet50")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The worked job of section 7.5 on the model, in every preset, and in exact fractions."""
+
 import zlib
 
 import numpy as np
@@ -24,7 +25,11 @@ def test_files_are_those_of_the_specification():
         data = (small.FOLDER / name).read_bytes()
         assert data == array.tobytes() and crc(data) == small.CRC.get(name, crc(data))
     program = load_program(SOFTWARE, small.FOLDER / "small.s")
-    assert len(program.data) == 104 and crc(program.data) == small.CRC["program"] and program.warnings == []
+    assert (
+        len(program.data) == 104
+        and crc(program.data) == small.CRC["program"]
+        and program.warnings == []
+    )
 
 
 @pytest.mark.parametrize("preset", SPACE.presets)
@@ -34,7 +39,10 @@ def test_job_on_the_model(preset):
     out = result.tensors["out.npy"]
     assert result.outcome.status == "done" and result.outcome.counters["operations"] == 9216
     assert crc(out.tobytes()) == small.CRC["out"]
-    assert out[1:3, 1:3, :4].tolist() == [[[2, 18, 12, 33], [5, 0, 31, 43]], [[29, 0, 15, 44], [-2, 27, 16, 49]]]
+    assert out[1:3, 1:3, :4].tolist() == [
+        [[2, 18, 12, 33], [5, 0, 31, 43]],
+        [[29, 0, 15, 44], [-2, 27, 16, 49]],
+    ]
     assert (out[1:3, 1:3, 4:] == 0x55).all() and not out[0].any() and not out[:, 3].any()
 
 
@@ -42,7 +50,7 @@ def filled_memory():
     memory = np.zeros(0x8000, np.uint8)
     image = Job.load(small.JOB).image(SPACE.resolve(), memory.size)
     for part in image.parts:
-        memory[part.at:part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
+        memory[part.at : part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
     return memory, image.registers
 
 

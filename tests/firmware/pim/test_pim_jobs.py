@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's shipped jobs on the golden model: the worked job, the digits networks on one core and four, and that what ships is
-current."""
+"""PIM's shipped jobs on the golden model: the worked job, the digits networks on one core and four,
+and that what ships is current."""
+
 import zlib
 
 import numpy as np
@@ -30,7 +31,10 @@ def run(name, preset):
     return digits.evaluate(digits.job(name), result.tensors[f"{name}_y.npy"])
 
 
-@pytest.mark.parametrize("name, preset", [("mlp1", "up5k"), ("mlp1", "sim"), ("mlp4", "85f"), ("cnn1", "25f"), ("cnn4", "85f")])
+@pytest.mark.parametrize(
+    "name, preset",
+    [("mlp1", "up5k"), ("mlp1", "sim"), ("mlp4", "85f"), ("cnn1", "25f"), ("cnn4", "85f")],
+)
 def test_digits(name, preset):
     result = run(name, preset)
     assert np.array_equal(result.logits, digits.logits(name[:3])) and result.total == 540
@@ -49,15 +53,23 @@ def test_shipped_files_are_current(tmp_path):
     paths = digits.write_shipped(tmp_path)
     assert len(paths) == len(digits.SHIPPED)
     for path in tmp_path.iterdir():
-        assert path.read_bytes() == (digits.FOLDER / path.name).read_bytes(), f"{path.name}: write it again"
+        assert path.read_bytes() == (digits.FOLDER / path.name).read_bytes(), (
+            f"{path.name}: write it again"
+        )
 
 
 def test_refusals(tmp_path):
-    with pytest.raises(ValueError, match="no digits job 'big' ships, only mlp1, mlp4, cnn1, cnn4, mlp_up5k, mlp_hx8k"):
+    with pytest.raises(
+        ValueError,
+        match="no digits job 'big' ships, only mlp1, mlp4, cnn1, cnn4, mlp_up5k, mlp_hx8k",
+    ):
         digits.job("big")
     with pytest.raises(ValueError, match="no network 'rnn', only mlp, cnn"):
         digits.network("rnn")
-    with pytest.raises(KernelError, match="the program, 0x0 to 0x[0-9a-f]+, and the inputs, 0x1000 to 0x9700, overlap"):
+    with pytest.raises(
+        KernelError,
+        match="the program, 0x0 to 0x[0-9a-f]+, and the inputs, 0x1000 to 0x9700, overlap",
+    ):
         digits.make_job(tmp_path, SPACE.resolve("up5k"), gmem=0x1000)
     with pytest.raises(KernelError, match="540 images do not share out among 7 cores"):
         digits.make_job(tmp_path, SPACE.resolve("85f", {"cores": 8}), cores=7)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's jobs on virtual boards, gateware, SDRAM and link included, against the golden model."""
+
 import numpy as np
 import pytest
 

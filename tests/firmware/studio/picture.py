@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Takes the studio's picture for the documents: ``python -m tests.firmware.studio.picture docs/pictures/studio.png``."""
+"""Takes the studio's picture for the documents: ``python -m tests.firmware.studio.picture
+docs/pictures/studio.png``."""
+
 import sys
 
 from tests.firmware.studio.browser import Page

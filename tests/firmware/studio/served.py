@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """``quintet studio`` in a process of its own."""
+
 import json
 import os
 import signal
@@ -11,9 +12,15 @@ __all__ = ["Served"]
 
 class Served:
     """``quintet studio`` in a process of its own."""
+
     def __init__(self, *args):
-        self.process = subprocess.Popen([sys.executable, "-m", "quintet.tools.cli", "studio", "--no-browser", "--json", *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        env={**os.environ, "PYTHONUNBUFFERED": "1"})
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "quintet.tools.cli", "studio", "--no-browser", "--json", *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
         text = ""
         while not text.endswith("}\n"):
             text += self.process.stdout.readline()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digits as strokes of a pen, points in a unit square (x to the right, y down), two ways of writing each."""
+"""Digits as strokes of a pen, points in a unit square (x to the right, y down), two ways of writing
+each."""
+
 import math
 
 __all__ = ["STROKES"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The studio without a browser: pictures, requests, who may ask, what machines tell."""
+
 import base64
 import io
 import json
@@ -18,7 +19,13 @@ from quintet.firmware import digits
 from quintet.firmware.studio import application
 from quintet.firmware.studio.machine import Machine
 from quintet.firmware.studio.networks import DigitsNetwork, PlanNetwork
-from quintet.firmware.studio.pictures import digit, image_shape, image_values, npy_values, probabilities
+from quintet.firmware.studio.pictures import (
+    digit,
+    image_shape,
+    image_values,
+    npy_values,
+    probabilities,
+)
 from quintet.firmware.studio.places import first_places, list_places
 from quintet.firmware.studio.studio import Studio
 from quintet.tools.cli import main
@@ -34,9 +41,10 @@ def text64(array):
 
 # Pictures
 
+
 def test_drawing_is_cut_out_and_set_in_the_middle():
     ink = np.zeros((100, 60), np.uint8)
-    ink[70:90, 5:10] = 255          # an upright bar, four times as high as wide
+    ink[70:90, 5:10] = 255  # an upright bar, four times as high as wide
     pixels = digit(ink).reshape(8, 8)
     assert (pixels[:, 3:5] == 16).all() and pixels.sum() == 16 * 16
 
@@ -52,8 +60,17 @@ def test_empty_drawing():
         digit(np.zeros((8, 8), np.uint8))
 
 
-@pytest.mark.parametrize("shape, found", [
-    ((3, 32, 48), (32, 48, 3, True)), ((96, 96, 3), (96, 96, 3, False)), ((49, 10), (49, 10, 1, False)), ((784,), (28, 28, 1, False)), ((640,), None), ((2, 4, 4), None)])
+@pytest.mark.parametrize(
+    "shape, found",
+    [
+        ((3, 32, 48), (32, 48, 3, True)),
+        ((96, 96, 3), (96, 96, 3, False)),
+        ((49, 10), (49, 10, 1, False)),
+        ((784,), (28, 28, 1, False)),
+        ((640,), None),
+        ((2, 4, 4), None),
+    ],
+)
 def test_inputs_that_can_be_pictures(shape, found):
     assert image_shape(shape) == found
 
@@ -62,12 +79,20 @@ def test_picture_as_values():
     rgb = np.arange(2 * 4 * 3, dtype=np.uint8).reshape(2, 4, 3)
     assert (image_values(rgb, (3, 2, 4), 0, 255) == rgb.transpose(2, 0, 1)).all()
     assert (image_values(rgb, (2, 4, 3), -1, 1) == rgb * 2 / 255 - 1).all()
-    assert image_values(np.full((5, 5, 3), 255, np.uint8), (25,), 0, 1) == pytest.approx(np.ones(25))
+    assert image_values(np.full((5, 5, 3), 255, np.uint8), (25,), 0, 1) == pytest.approx(
+        np.ones(25)
+    )
 
 
-@pytest.mark.parametrize("shape, size, low, high, message", [
-    ((4, 4), (4, 4), 1, 1, "range 1 to 1: expected two numbers"), ((4, 4), (4, 4), 0, float("nan"), "range 0 to nan"),
-    ((640,), (4, 4), 0, 1, r"an input of the shape \[640\] is no picture"), ((4, 4), (4, 5), 0, 1, "the picture has 5 x 4 pixels, expected 4 x 4")])
+@pytest.mark.parametrize(
+    "shape, size, low, high, message",
+    [
+        ((4, 4), (4, 4), 1, 1, "range 1 to 1: expected two numbers"),
+        ((4, 4), (4, 4), 0, float("nan"), "range 0 to nan"),
+        ((640,), (4, 4), 0, 1, r"an input of the shape \[640\] is no picture"),
+        ((4, 4), (4, 5), 0, 1, "the picture has 5 x 4 pixels, expected 4 x 4"),
+    ],
+)
 def test_pictures_that_do_not_fit(shape, size, low, high, message):
     with pytest.raises(InputError, match=message):
         image_values(np.zeros((*size, 3), np.uint8), shape, low, high)
@@ -77,7 +102,9 @@ def test_arrays():
     file = io.BytesIO()
     np.save(file, np.arange(12).reshape(2, 6))
     assert npy_values(file.getvalue(), (6,)).tolist() == [0, 1, 2, 3, 4, 5]
-    with pytest.raises(InputError, match=r"has the shape \[2, 6\], expected finite numbers of the shape \[5\]"):
+    with pytest.raises(
+        InputError, match=r"has the shape \[2, 6\], expected finite numbers of the shape \[5\]"
+    ):
         npy_values(file.getvalue(), (5,))
     for data in (b"", b"nonsense", file.getvalue()[:40], file.getvalue()[:-8]):
         with pytest.raises(InputError, match="this is no .npy of numbers"):
@@ -96,16 +123,23 @@ def test_probabilities():
 
 # Machines and requests
 
+
 @pytest.fixture
 def studio():
-    made = Studio([DigitsNetwork("mlp", "Digits", "mlp.onnx")], [(f"model:{isa}", isa, "golden model") for isa in ("opu", "cherry")], ["model:opu"])
+    made = Studio(
+        [DigitsNetwork("mlp", "Digits", "mlp.onnx")],
+        [(f"model:{isa}", isa, "golden model") for isa in ("opu", "cherry")],
+        ["model:opu"],
+    )
     yield made
     made.close()
 
 
 @pytest.fixture
 def client(studio):
-    return TestClient(application.make_application(studio, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}")
+    return TestClient(
+        application.make_application(studio, TOKEN, PORT), base_url=f"http://127.0.0.1:{PORT}"
+    )
 
 
 def until(listener, kind, count):
@@ -119,13 +153,25 @@ def until(listener, kind, count):
 
 def test_machines_answer_as_golden_models_do(studio):
     listener = studio.listen()
-    asked = [studio.recognise({"network": "mlp", "machines": ["model:opu", "model:cherry"], "input": {"kind": "example", "number": n}}) for n in range(6)]
+    asked = [
+        studio.recognise(
+            {
+                "network": "mlp",
+                "machines": ["model:opu", "model:cherry"],
+                "input": {"kind": "example", "number": n},
+            }
+        )
+        for n in range(6)
+    ]
     found = until(listener, "result", 12)
     for n, request in enumerate(asked):
         assert request["pixels"] == digits.images()[n].tolist()
         mine = [event for event in found if event["request"] == request["request"]]
         assert {event["machine"] for event in mine} == {"model:opu", "model:cherry"}
-        assert all(event["class"] == digits.labels()[n] and abs(sum(event["probabilities"]) - 1) < 1e-3 for event in mine)
+        assert all(
+            event["class"] == digits.labels()[n] and abs(sum(event["probabilities"]) - 1) < 1e-3
+            for event in mine
+        )
     studio.leave(listener)
 
 
@@ -133,26 +179,43 @@ def test_counters_of_a_result_are_those_of_its_run(studio):
     """On the golden model, whose counters of two runs of one program are the same."""
     listener = studio.listen()
     for number in (0, 1):
-        studio.recognise({"network": "mlp", "machines": ["model:opu"], "input": {"kind": "example", "number": number}})
+        studio.recognise(
+            {
+                "network": "mlp",
+                "machines": ["model:opu"],
+                "input": {"kind": "example", "number": number},
+            }
+        )
     first, second = until(listener, "result", 2)
     assert first["counters"]["instructions"] > 0 and first["counters"] == second["counters"]
     studio.leave(listener)
 
 
 def test_example_comes_with_its_true_label(studio):
-    asked = studio.recognise({"network": "mlp", "machines": ["model:opu"], "input": {"kind": "example", "number": 3}})
+    asked = studio.recognise(
+        {"network": "mlp", "machines": ["model:opu"], "input": {"kind": "example", "number": 3}}
+    )
     assert asked["label"] == digits.labels()[3]
-    drawn = studio.recognise({"network": "mlp", "machines": ["model:opu"], "input": {
-        "kind": "ink", "width": 8, "height": 8, "data": text64(np.full((8, 8), 255))}})
+    drawn = studio.recognise(
+        {
+            "network": "mlp",
+            "machines": ["model:opu"],
+            "input": {"kind": "ink", "width": 8, "height": 8, "data": text64(np.full((8, 8), 255))},
+        }
+    )
     assert "label" not in drawn
 
 
 def test_machines_are_called_by_their_titles(studio):
-    assert {one["isa"]: one["title"] for one in studio.described()["machines"]} == {"opu": "OPU", "cherry": "Cherry"}
+    assert {one["isa"]: one["title"] for one in studio.described()["machines"]} == {
+        "opu": "OPU",
+        "cherry": "Cherry",
+    }
 
 
 def test_live_counters_carry_the_number_of_their_request(monkeypatch):
     from quintet.firmware.studio import machine
+
     monkeypatch.setattr(machine, "_LOOK", 0)
     told = []
     watcher = Machine("model:opu", "opu", "golden model", told.append)
@@ -160,7 +223,9 @@ def test_live_counters_carry_the_number_of_their_request(monkeypatch):
     plan = DigitsNetwork("mlp", "Digits", "mlp.onnx")
     monkeypatch.setattr("quintet.tools.compiler.session.Session", lambda plan, target: target)
     watcher._session(plan, Counting()).wait()
-    assert told == [{"kind": "counters", "machine": "model:opu", "request": 5, "counters": {"cycles": 42}}]
+    assert told == [
+        {"kind": "counters", "machine": "model:opu", "request": 5, "counters": {"cycles": 42}}
+    ]
 
 
 def test_machine_that_cannot_be_opened_says_why():
@@ -169,7 +234,11 @@ def test_machine_that_cannot_be_opened_says_why():
     machine.run(7, None, {})
     events = [told.get(timeout=60) for _ in range(3)]
     machine.close()
-    assert [event["kind"] for event in events] == ["state", "state", "error"] and events[1]["state"] == "failed" and events[2]["request"] == 7
+    assert (
+        [event["kind"] for event in events] == ["state", "state", "error"]
+        and events[1]["state"] == "failed"
+        and events[2]["request"] == 7
+    )
     assert "127.0.0.1:9" in events[2]["error"]
 
 
@@ -177,6 +246,7 @@ def test_closing_does_not_wait_for_what_takes_long(monkeypatch):
     import threading
 
     from quintet.firmware.studio import machine
+
     monkeypatch.setattr(machine, "_PATIENCE", 0.05)
     begun, go_on = threading.Event(), threading.Event()
     slow = Machine("model:opu", "opu", "golden model", lambda event: None)
@@ -184,12 +254,13 @@ def test_closing_does_not_wait_for_what_takes_long(monkeypatch):
     slow.run(1, None, {})
     assert begun.wait(60)
     slow.close()
-    assert slow._queue.qsize() == 1         # nothing but the end: what was asked for is forgotten
+    assert slow._queue.qsize() == 1  # nothing but the end: what was asked for is forgotten
     go_on.set()
 
 
 class Counting:
     """A target whose run takes a while."""
+
     class registers:
         counters = ("cycles",)
 
@@ -203,20 +274,46 @@ class Counting:
 
 def test_counters_are_told_while_a_run_is_under_way(monkeypatch):
     from quintet.firmware.studio import machine
+
     monkeypatch.setattr(machine, "_LOOK", 0)
     told = []
-    assert machine._Watched(Counting(), told.append).wait() == "outcome" and told == [{"cycles": 42}]
+    assert machine._Watched(Counting(), told.append).wait() == "outcome" and told == [
+        {"cycles": 42}
+    ]
 
 
 def test_plan_runs_on_machines_of_its_build(tmp_path):
     plan = tmp_path / "net"
-    assert main(["compile", str(digits.FOLDER / "mlp.onnx"), "--for", "model:opu", "--calibrate", f"{digits.FOLDER / 'digits.npz'}:calibration", "-o", str(plan)]) == Exit.OK
+    assert (
+        main(
+            [
+                "compile",
+                str(digits.FOLDER / "mlp.onnx"),
+                "--for",
+                "model:opu",
+                "--calibrate",
+                f"{digits.FOLDER / 'digits.npz'}:calibration",
+                "-o",
+                str(plan),
+            ]
+        )
+        == Exit.OK
+    )
     network = PlanNetwork("plan0", plan)
-    made = Studio([network], [("model:opu", "opu", "golden model"), ("model:cherry", "cherry", "golden model")])
+    made = Studio(
+        [network],
+        [("model:opu", "opu", "golden model"), ("model:cherry", "cherry", "golden model")],
+    )
     listener = made.listen()
     file = io.BytesIO()
     np.save(file, digits.images()[:1].astype(np.float32))
-    made.recognise({"network": "plan0", "machines": ["model:opu"], "input": {"kind": "npy", "data": base64.b64encode(file.getvalue()).decode()}})
+    made.recognise(
+        {
+            "network": "plan0",
+            "machines": ["model:opu"],
+            "input": {"kind": "npy", "data": base64.b64encode(file.getvalue()).decode()},
+        }
+    )
     assert until(listener, "result", 1)[0]["class"] == digits.labels()[0]
     picture = {"kind": "image", "data": text64(np.zeros((8, 8, 3))), "low": 0, "high": 16}
     made.recognise({"network": "plan0", "machines": ["model:opu"], "input": picture})
@@ -224,22 +321,57 @@ def test_plan_runs_on_machines_of_its_build(tmp_path):
     with pytest.raises(InputError, match=r"digits_mlp \(net\) is compiled for opu, not for cherry"):
         made.recognise({"network": "plan0", "machines": ["model:cherry"], "input": picture})
     with pytest.raises(InputError, match="takes no digits; give it a picture or an .npy"):
-        made.recognise({"network": "plan0", "machines": ["model:opu"], "input": {"kind": "example", "number": 1}})
+        made.recognise(
+            {
+                "network": "plan0",
+                "machines": ["model:opu"],
+                "input": {"kind": "example", "number": 1},
+            }
+        )
     made.close()
 
 
 GOOD = {"network": "mlp", "machines": ["model:opu"], "input": {"kind": "example", "number": 3}}
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"network": "mpl"}, "network 'mpl': expected one of mlp"), ({"network": ["mlp"]}, "network"), ({"machines": []}, "machines: expected a list of at least one"),
-    ({"machines": "model:opu"}, "machines: expected a list"), ({"machines": ["sim:ulx3s-85f/opu?trace=/etc/passwd"]}, "machine 'sim:ulx3s-85f/opu?trace=/etc/passwd': expected one of"),
-    ({"input": None}, "input: expected an object"), ({"input": {"kind": "file"}}, "kind 'file': expected ink, image, npy or example"),
-    ({"input": {"kind": "example", "number": 540}}, "number 540: expected 0 to 539"), ({"input": {"kind": "example", "number": "1"}}, "number '1'"),
-    ({"input": {"kind": "ink", "width": 4, "height": 8, "data": ""}}, "width 4: expected 8 to 512"), ({"input": {"kind": "ink", "width": 8, "height": 8, "data": "AA=="}}, "data: 1 bytes, expected 8 x 8"),
-    ({"input": {"kind": "ink", "width": 8, "height": 8, "data": "???"}}, "data: expected bytes in base64"), ({"input": {"kind": "ink", "width": 8, "height": 8}}, "data: expected bytes in base64"),
-    ({"input": {"kind": "ink", "width": 8, "height": 8, "data": text64(np.zeros(64))}}, "the drawing is empty"),
-    ({"input": {"kind": "image", "data": text64(np.zeros(192)), "low": True, "high": 1}}, "low: expected a number")])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"network": "mpl"}, "network 'mpl': expected one of mlp"),
+        ({"network": ["mlp"]}, "network"),
+        ({"machines": []}, "machines: expected a list of at least one"),
+        ({"machines": "model:opu"}, "machines: expected a list"),
+        (
+            {"machines": ["sim:ulx3s-85f/opu?trace=/etc/passwd"]},
+            "machine 'sim:ulx3s-85f/opu?trace=/etc/passwd': expected one of",
+        ),
+        ({"input": None}, "input: expected an object"),
+        ({"input": {"kind": "file"}}, "kind 'file': expected ink, image, npy or example"),
+        ({"input": {"kind": "example", "number": 540}}, "number 540: expected 0 to 539"),
+        ({"input": {"kind": "example", "number": "1"}}, "number '1'"),
+        (
+            {"input": {"kind": "ink", "width": 4, "height": 8, "data": ""}},
+            "width 4: expected 8 to 512",
+        ),
+        (
+            {"input": {"kind": "ink", "width": 8, "height": 8, "data": "AA=="}},
+            "data: 1 bytes, expected 8 x 8",
+        ),
+        (
+            {"input": {"kind": "ink", "width": 8, "height": 8, "data": "???"}},
+            "data: expected bytes in base64",
+        ),
+        ({"input": {"kind": "ink", "width": 8, "height": 8}}, "data: expected bytes in base64"),
+        (
+            {"input": {"kind": "ink", "width": 8, "height": 8, "data": text64(np.zeros(64))}},
+            "the drawing is empty",
+        ),
+        (
+            {"input": {"kind": "image", "data": text64(np.zeros(192)), "low": True, "high": 1}},
+            "low: expected a number",
+        ),
+    ],
+)
 def test_requests_that_are_refused(client, change, message):
     answer = client.post(f"/{TOKEN}/api/recognise", json={**GOOD, **change}, headers=OWN)
     assert answer.status_code == 400 and message in answer.json()["error"]
@@ -256,27 +388,57 @@ def test_bodies(client, monkeypatch):
 
 # Who may ask
 
+
 def test_page_and_its_files(client):
     page = client.get(f"/{TOKEN}/")
-    assert page.status_code == 200 and "quintet" in page.text and "default-src 'none'" in page.headers["content-security-policy"]
+    assert (
+        page.status_code == 200
+        and "quintet" in page.text
+        and "default-src 'none'" in page.headers["content-security-policy"]
+    )
     assert page.headers["referrer-policy"] == "no-referrer"
     for name in ("studio.js", "studio.css", "quintet.css"):
         assert client.get(f"/{TOKEN}/{name}").status_code == 200 and f'"{name}"' in page.text
     state = client.get(f"/{TOKEN}/api/state").json()
-    assert [network["key"] for network in state["networks"]] == ["mlp"] and state["chosen"] == ["model:opu"]
+    assert [network["key"] for network in state["networks"]] == ["mlp"] and state["chosen"] == [
+        "model:opu"
+    ]
 
 
-@pytest.mark.parametrize("path", ["/", "/other/", "/other/api/state", f"/{TOKEN}", f"/{TOKEN}/application.py", f"/{TOKEN}/../application.py", f"/{TOKEN}/%2e%2e/application.py",
-                                  f"/{TOKEN}/page/index.html", f"/{TOKEN}//etc/passwd"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/other/",
+        "/other/api/state",
+        f"/{TOKEN}",
+        f"/{TOKEN}/application.py",
+        f"/{TOKEN}/../application.py",
+        f"/{TOKEN}/%2e%2e/application.py",
+        f"/{TOKEN}/page/index.html",
+        f"/{TOKEN}//etc/passwd",
+    ],
+)
 def test_nothing_else_can_be_had(client, path):
     answer = client.get(path, follow_redirects=False)
     assert answer.status_code in (307, 404) and "import" not in answer.text
 
 
-@pytest.mark.parametrize("headers", [{}, {"Origin": "http://elsewhere.example"}, {"Origin": "null"}, {"Origin": f"http://127.0.0.1:{PORT + 1}"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Origin": "http://elsewhere.example"},
+        {"Origin": "null"},
+        {"Origin": f"http://127.0.0.1:{PORT + 1}"},
+    ],
+)
 def test_other_origins_may_not_post(client, headers):
     answer = client.post(f"/{TOKEN}/api/recognise", json=GOOD, headers=headers)
-    assert answer.status_code == 403 and answer.json()["error"] == "a post must come from the page itself"
+    assert (
+        answer.status_code == 403
+        and answer.json()["error"] == "a post must come from the page itself"
+    )
 
 
 def test_names_that_lead_here_from_elsewhere(client):
@@ -289,19 +451,39 @@ def test_only_posts_may_change_anything(client):
 
 # Places and the command
 
+
 def test_places():
     places = list_places()
     names = [name for name, _, _ in places]
-    assert len(set(names)) == len(names) and {"model:opu", "sim:ulx3s-85f/opu", "sim:icebreaker/opentpu"} <= set(names)
-    assert "sim:fomu/cherry" not in names and "sim:fomu/opu" in names      # Cherry was found too large
-    assert first_places(places, "ulx3s-85f") == [f"sim:ulx3s-85f/{isa}" for isa in ("cherry", "imagine", "opentpu", "opu", "pim")]
-    assert first_places(places, None) == [f"model:{isa}" for isa in ("cherry", "imagine", "opentpu", "opu", "pim")]
-    assert "/dev/ttyUSB7" in first_places([("/dev/ttyUSB7", "opu", "ulx3s"), *places], "ulx3s-85f", ["/dev/ttyUSB7"])
+    assert len(set(names)) == len(names) and {
+        "model:opu",
+        "sim:ulx3s-85f/opu",
+        "sim:icebreaker/opentpu",
+    } <= set(names)
+    assert "sim:fomu/cherry" not in names and "sim:fomu/opu" in names  # Cherry was found too large
+    assert first_places(places, "ulx3s-85f") == [
+        f"sim:ulx3s-85f/{isa}" for isa in ("cherry", "imagine", "opentpu", "opu", "pim")
+    ]
+    assert first_places(places, None) == [
+        f"model:{isa}" for isa in ("cherry", "imagine", "opentpu", "opu", "pim")
+    ]
+    assert "/dev/ttyUSB7" in first_places(
+        [("/dev/ttyUSB7", "opu", "ulx3s"), *places], "ulx3s-85f", ["/dev/ttyUSB7"]
+    )
 
 
-@pytest.mark.parametrize("args, message", [
-    (["--port", "70000"], "--port 70000: expected 0 to 65535"), (["--board", "nowhere"], "nowhere"), (["--plan", "nowhere"], "nowhere"),
-    (["--on", "model:opu"], "--on model:opu: expected a port; models and virtual boards are on the page already")])
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["--port", "70000"], "--port 70000: expected 0 to 65535"),
+        (["--board", "nowhere"], "nowhere"),
+        (["--plan", "nowhere"], "nowhere"),
+        (
+            ["--on", "model:opu"],
+            "--on model:opu: expected a port; models and virtual boards are on the page already",
+        ),
+    ],
+)
 def test_command_refuses(args, message, capsys):
     assert main(["studio", "--no-browser", *args]) == Exit.BAD_INPUT
     assert message in capsys.readouterr().err
@@ -311,12 +493,17 @@ def test_browser_that_is_quicker_than_the_server_waits():
     import socket
 
     from quintet.firmware.studio.command import _listen
-    with _listen(0) as listener, socket.create_connection(listener.getsockname(), timeout=5) as early:
+
+    with (
+        _listen(0) as listener,
+        socket.create_connection(listener.getsockname(), timeout=5) as early,
+    ):
         assert early.getpeername() == listener.getsockname()
 
 
 def test_port_that_is_taken(capsys):
     import socket
+
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -328,6 +515,7 @@ def test_port_that_is_taken(capsys):
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn", "onnx"])
 def test_extra_that_is_missing(missing, monkeypatch, capsys):
     import sys
+
     monkeypatch.setitem(sys.modules, missing, None)
     assert main(["studio", "--no-browser"]) == Exit.NO_DEVICE
     assert "missing: pip install 'quintet[studio]'" in capsys.readouterr().err

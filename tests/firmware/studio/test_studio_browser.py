@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The studio in a real Chromium: digits drawn with a mouse, recognised by five machines. Skipped where there is no Chromium."""
+"""The studio in a real Chromium: digits drawn with a mouse, recognised by five machines. Skipped
+where there is no Chromium."""
+
 import pytest
 
 pytest.importorskip("selenium")
@@ -40,11 +42,21 @@ def test_interrupt_while_a_page_is_open():
 
 def test_a_phone_in_the_dark():
     with Served("--models") as studio, browser("390,800") as driver:
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        driver.execute_cdp_cmd(
+            "Emulation.setEmulatedMedia",
+            {"features": [{"name": "prefers-color-scheme", "value": "dark"}]},
+        )
         page = Page(driver, studio.address)
-        assert driver.execute_script("return document.documentElement.scrollWidth <= window.innerWidth")
-        assert driver.execute_script("return getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 26)"
-        driver.execute_script("document.getElementById('clear').click(); document.getElementById('example').click()")
+        assert driver.execute_script(
+            "return document.documentElement.scrollWidth <= window.innerWidth"
+        )
+        assert (
+            driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+            == "rgb(20, 24, 26)"
+        )
+        driver.execute_script(
+            "document.getElementById('clear').click(); document.getElementById('example').click()"
+        )
         page.answers(page.wait("document.body.dataset.request"))
         assert page.console() == []
 
@@ -54,5 +66,7 @@ def test_twenty_digits_on_virtual_boards():
     with Served() as studio, browser() as driver:
         page = Page(driver, studio.address)
         for _, strokes in STROKES:
-            assert {answer["equal"] for answer in page.answers(page.draw(strokes)).values()} == {"equal, every bit"}
+            assert {answer["equal"] for answer in page.answers(page.draw(strokes)).values()} == {
+                "equal, every bit"
+            }
         assert page.console() == []

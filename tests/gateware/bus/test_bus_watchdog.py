@@ -12,6 +12,7 @@ def simulate(body, limit=16):
 
     async def testbench(ctx):
         await body(ctx, dut)
+
     sim.add_testbench(testbench)
     sim.run()
 
@@ -33,6 +34,7 @@ def test_a_silent_slave_ends_in_err():
             ctx.set(dut.master.cyc, 0)
             ctx.set(dut.master.stb, 0)
             await ctx.tick()
+
     simulate(body)
 
 
@@ -42,7 +44,8 @@ def test_slow_slaves_in_a_row_are_left_alone():
         ctx.set(dut.master.cyc, 1)
         ctx.set(dut.master.stb, 1)
         for _ in range(20):
-            # An answer in the last cycle that counts, again and again, without a pause between cycles.
+            # An answer in the last cycle that counts, again and again, without a pause between
+            # cycles.
             for _ in range(dut.limit - 1):
                 assert ctx.get(dut.slave.stb) and not ctx.get(dut.master.ack | dut.master.err)
                 await ctx.tick()
@@ -53,12 +56,15 @@ def test_slow_slaves_in_a_row_are_left_alone():
             assert ctx.get(dut.master.dat_r) == 0x1234
             assert not ctx.get(dut.slave.stb), "the slave sees the end of its cycle"
             await ctx.tick()
+
     simulate(body)
 
 
 @pytest.mark.parametrize("limit", [0, 8, 100, 16.0, True])
 def test_bad_limit(limit):
-    with pytest.raises(ValueError, match="Limit of a bus cycle must be a power of two of at least 16"):
+    with pytest.raises(
+        ValueError, match="Limit of a bus cycle must be a power of two of at least 16"
+    ):
         BusWatchdog(limit=limit)
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gateware takes nothing from the model that judges it: what both need lies in neutral modules of the room."""
+"""Gateware takes nothing from the model that judges it: what both need lies in neutral modules of
+the room."""
+
 import re
 from pathlib import Path
 
@@ -14,6 +16,10 @@ ROOMS = sorted(path.parent for path in Path(cores.__file__).parent.glob("*/isa.p
 def test_gateware_imports_no_model(room):
     files = [room / "core.py", *(room / "engine").rglob("*.py"), *(room / "small").rglob("*.py")]
     assert len(files) > 10
-    found = [f"{path.relative_to(room)}: {line}" for path in files for line in path.read_text().splitlines()
-             if re.match(r"\s*(from|import) .*\bmodel\b", line)]
+    found = [
+        f"{path.relative_to(room)}: {line}"
+        for path in files
+        for line in path.read_text().splitlines()
+        if re.match(r"\s*(from|import) .*\bmodel\b", line)
+    ]
     assert not found

@@ -20,5 +20,7 @@ def test_a_room_may_have_a_model_alone():
     assert open_room("opentpu").has_core
     half = Room("half", "quintet.tools")
     assert not half.has_core
-    with pytest.raises(RoomError, match="half has no gateware, only a golden model; its programs run on model:half"):
+    with pytest.raises(
+        RoomError, match="half has no gateware, only a golden model; its programs run on model:half"
+    ):
         half.core  # noqa: B018

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Host and board of the link against each other on a line that loses, damages, repeats and reorders."""
+"""Host and board of the link against each other on a line that loses, damages, repeats and
+reorders."""
+
 import random
 import time
 import zlib
@@ -13,11 +15,12 @@ from tests.support.campaigns import Campaign
 from tests.support.link_faults import Faults, Interrupted, Runs, SpoiledPipe
 
 WORD = 0x8000_0100
-SECONDS = 1.0       # of the board's time, that a call may wait for any answer
+SECONDS = 1.0  # of the board's time, that a call may wait for any answer
 
 
 def campaign(seed, frames, rate, seconds=None):
-    """Random calls until so many frames have passed. Returns how many did, and how many faults there were."""
+    """Random calls until so many frames have passed. Returns how many did, and how many faults
+    there were."""
     chance = random.Random(seed)
     end = time.monotonic() + seconds if seconds else None
     with Bench(header=HEADER, seed=seed, stall_percent=chance.choice([0, 0, 20])) as bench:
@@ -25,8 +28,15 @@ def campaign(seed, frames, rate, seconds=None):
         pipe = SpoiledPipe(BenchPipe(bench), faults, seed=seed)
 
         def host():
-            return LinkClient(pipe, timeout=SECONDS, retry=0.002, window=2048, checksum_rate=2e6,
-                              seed=chance.randrange(1 << 30))
+            return LinkClient(
+                pipe,
+                timeout=SECONDS,
+                retry=0.002,
+                window=2048,
+                checksum_rate=2e6,
+                seed=chance.randrange(1 << 30),
+            )
+
         link = host()
         image = bytearray(MEMORY)
         words = []
@@ -39,11 +49,11 @@ def campaign(seed, frames, rate, seconds=None):
             if kind == "w":
                 data = chance.randbytes(size) if chance.random() < 0.5 else bytes(size)
                 link.write(address, data)
-                image[address:address + size] = data
+                image[address : address + size] = data
             elif kind == "r":
-                assert link.read(address, size) == image[address:address + size]
+                assert link.read(address, size) == image[address : address + size]
             elif kind == "c":
-                assert link.checksum(address, size) == zlib.crc32(image[address:address + size])
+                assert link.checksum(address, size) == zlib.crc32(image[address : address + size])
             elif kind in "sSCf":
                 runs = Runs(chance, MEMORY)
                 requests = runs.requests
@@ -66,12 +76,13 @@ def campaign(seed, frames, rate, seconds=None):
                 # The host dies in mid-transfer, and another one comes.
                 def die(done):
                     raise Interrupted
+
                 data = chance.randbytes(2500)
                 with pytest.raises(Interrupted):
                     link.write(address, data, progress=die)
                 link = host()
                 link.write(address, data)
-                image[address:address + 2500] = data
+                image[address : address + 2500] = data
                 requests += 10
             assert pipe.now() - started <= requests * SECONDS
         faults.rate = 0
@@ -93,7 +104,9 @@ def test_many_faults():
     totals = Campaign("link-bytes", share=0.5)
     frames = faults = 0
     for seed in totals.seeds("bridge"):
-        more, bad, _ = campaign(seed, 5000, (0.01, 0.05, 0.2, 0.4)[seed % 4], totals.until - time.monotonic())
+        more, bad, _ = campaign(
+            seed, 5000, (0.01, 0.05, 0.2, 0.4)[seed % 4], totals.until - time.monotonic()
+        )
         totals.tally("bridge", more)
         totals.tally("bridge", bad, "spoilt")
         frames, faults = frames + more, faults + bad

@@ -14,15 +14,22 @@ def test_any_rate_from_any_clock():
     for clock in CLOCKS:
         for baud in BAUDS:
             increment, width = divider(clock, baud)
-            assert abs(clock * increment / 2 ** width / baud - 1) <= 0.002
-            assert 0 < increment < 2 ** width and width <= 24
+            assert abs(clock * increment / 2**width / baud - 1) <= 0.002
+            assert 0 < increment < 2**width and width <= 24
 
 
-@pytest.mark.parametrize("clock, baud, error, message", [
-    ("x", 1, TypeError, "clock_hz"), (1e6, None, TypeError, "baud"), (True, 1, TypeError, "clock_hz"),
-    (0, 1, ValueError, "clock_hz"), (1e6, -1, ValueError, "baud"), (float("inf"), 1, ValueError, "clock_hz"),
-    (12e6, 3.01e6, ValueError, "baud must be at most a quarter"),
-])
+@pytest.mark.parametrize(
+    "clock, baud, error, message",
+    [
+        ("x", 1, TypeError, "clock_hz"),
+        (1e6, None, TypeError, "baud"),
+        (True, 1, TypeError, "clock_hz"),
+        (0, 1, ValueError, "clock_hz"),
+        (1e6, -1, ValueError, "baud"),
+        (float("inf"), 1, ValueError, "clock_hz"),
+        (12e6, 3.01e6, ValueError, "baud must be at most a quarter"),
+    ],
+)
 def test_divider_refuses(clock, baud, error, message):
     with pytest.raises(error, match=message):
         divider(clock, baud)
@@ -30,9 +37,13 @@ def test_divider_refuses(clock, baud, error, message):
 
 def levels(data, cycles_per_bit, *, stop=1, idle=0):
     """Line levels, one a cycle, of bytes sent back to back at an exact rate."""
-    bits = [bit for byte in data for bit in (0, *(byte >> i & 1 for i in range(8)), stop)] + [1] * idle
+    bits = [bit for byte in data for bit in (0, *(byte >> i & 1 for i in range(8)), stop)] + [
+        1
+    ] * idle
     edges = [round(number * cycles_per_bit) for number in range(len(bits) + 1)]
-    return [bit for number, bit in enumerate(bits) for _ in range(edges[number + 1] - edges[number])]
+    return [
+        bit for number, bit in enumerate(bits) for _ in range(edges[number + 1] - edges[number])
+    ]
 
 
 def receive(line, *, clock_hz=24e6, baud=3e6, ready=lambda cycle: 1):
@@ -45,11 +56,13 @@ def receive(line, *, clock_hz=24e6, baud=3e6, ready=lambda cycle: 1):
             ctx.set(dut.line, level)
             ctx.set(dut.o.ready, ready(cycle))
             *_, valid, payload, framing, overrun = await ctx.tick().sample(
-                dut.o.valid, dut.o.payload, dut.framing, dut.overrun)
+                dut.o.valid, dut.o.payload, dut.framing, dut.overrun
+            )
             if valid and ready(cycle):
                 taken.append(payload)
             errors[0] += framing
             errors[1] += overrun
+
     simulator = Simulator(dut)
     simulator.add_clock(1 / clock_hz)
     simulator.add_testbench(bench)
@@ -57,11 +70,17 @@ def receive(line, *, clock_hz=24e6, baud=3e6, ready=lambda cycle: 1):
     return taken, *errors
 
 
-@pytest.mark.parametrize("clock_hz, baud", [(12e6, 3e6), (24e6, 3e6), (80e6, 3e6), (25e6, 921600), (24e6, 1e6)])
+@pytest.mark.parametrize(
+    "clock_hz, baud", [(12e6, 3e6), (24e6, 3e6), (80e6, 3e6), (25e6, 921600), (24e6, 1e6)]
+)
 @pytest.mark.parametrize("error", [-0.02, 0, 0.02])
 def test_receives(clock_hz, baud, error):
     data = [0, 0xFF, 0x55, 0xAA, *random.Random(1).randbytes(8)]
-    assert receive(levels(data, clock_hz / baud / (1 + error)), clock_hz=clock_hz, baud=baud) == (data, 0, 0)
+    assert receive(levels(data, clock_hz / baud / (1 + error)), clock_hz=clock_hz, baud=baud) == (
+        data,
+        0,
+        0,
+    )
 
 
 def test_bad_stop_bit_drops_the_byte():
@@ -101,6 +120,7 @@ def test_transmits_back_to_back(clock_hz, baud):
         for _ in range(int(len(data) * 10 * clock_hz / baud) + 40):
             *_, level = await ctx.tick().sample(dut.line)
             line.append(level)
+
     simulator = Simulator(dut)
     simulator.add_clock(1 / clock_hz)
     simulator.add_testbench(send)
@@ -112,4 +132,7 @@ def test_transmits_back_to_back(clock_hz, baud):
     for number in range(len(data) * 10):
         middle = int((number + 0.5) * clock_hz / baud)
         assert line[start + middle] == wanted[middle], number
-    assert all(line[start + len(wanted) + 2:]) and receive(line, clock_hz=clock_hz, baud=baud)[0] == data
+    assert (
+        all(line[start + len(wanted) + 2 :])
+        and receive(line, clock_hz=clock_hz, baud=baud)[0] == data
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The link through its UART, wire by wire, at 3 Mbaud."""
+
 import random
 
 import pytest
@@ -12,7 +13,10 @@ from quintet.tools.measure.link.rates import BAUD, HEADER, open_wire, wire_share
 def check_bulk(bench, link, size):
     """Payload over line rate, to the board and back."""
     to_board, back = wire_shares(link, size)
-    print(f"\n{size} bytes at {bench.clock_hz / 1e6:g} MHz: to the board {to_board:.1%}, back {back:.1%} of the line rate")
+    print(
+        f"\n{size} bytes at {bench.clock_hz / 1e6:g} MHz: to the board {to_board:.1%}, back "
+        f"{back:.1%} of the line rate"
+    )
     assert to_board >= 0.95 and back >= 0.95
 
 
@@ -44,13 +48,18 @@ def test_host_with_another_rate(error):
 def test_dead_host_leaves_the_board_free_within_100_ms():
     bench, link = open_wire(24_000_000)
     with bench:
+
         def die(done):
             raise InterruptedError
-        for call in (lambda: link.read(0, 40_000, progress=die), lambda: link.write(0, bytes(40_000), progress=die)):
+
+        for call in (
+            lambda: link.read(0, 40_000, progress=die),
+            lambda: link.write(0, bytes(40_000), progress=die),
+        ):
             with pytest.raises(InterruptedError):
                 call()
             newcomer = LinkClient(BenchPipe(bench, rate=BAUD / 10), seed=7)
-            bench.push(b"\x55" * 100)           # a frame cut in the middle
+            bench.push(b"\x55" * 100)  # a frame cut in the middle
             started = newcomer.pipe.now()
             assert newcomer.identify() == HEADER
             assert newcomer.pipe.now() - started < 0.1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """UARTBone's gateware: bytes of its protocol against a small memory."""
+
 import random
 
 import pytest
@@ -11,7 +12,8 @@ PATIENCE = 50
 
 
 def converse(requests, memory, *, stall=0.0, silent=()):
-    """Answers to requests (bytes) one after the other; ``silent``: indices of requests after which the line rests."""
+    """Answers to requests (bytes) one after the other; ``silent``: indices of requests after which
+    the line rests."""
     dut, answers = UARTBone(clock_hz=10 * PATIENCE), []
     rnd = random.Random(1)
 
@@ -43,7 +45,9 @@ def converse(requests, memory, *, stall=0.0, silent=()):
             answer = b""
             while len(answer) < size:
                 ctx.set(dut.tx.ready, rnd.random() >= stall)
-                _, _, valid, ready, payload = await ctx.tick().sample(dut.tx.valid, dut.tx.ready, dut.tx.payload)
+                _, _, valid, ready, payload = await ctx.tick().sample(
+                    dut.tx.valid, dut.tx.ready, dut.tx.payload
+                )
                 if valid and ready:
                     answer += bytes([payload])
             ctx.set(dut.tx.ready, 0)
@@ -61,7 +65,9 @@ def converse(requests, memory, *, stall=0.0, silent=()):
 
 
 def write(command, address, *words):
-    return bytes([command, len(words) & 0xFF]) + (address // 4).to_bytes(4, "big") + b"".join(w.to_bytes(4, "big") for w in words), 0
+    return bytes([command, len(words) & 0xFF]) + (address // 4).to_bytes(4, "big") + b"".join(
+        w.to_bytes(4, "big") for w in words
+    ), 0
 
 
 def read(command, address, count):
@@ -71,19 +77,38 @@ def read(command, address, count):
 @pytest.mark.parametrize("stall", [0.0, 0.5])
 def test_bursts(stall):
     memory = dict.fromkeys(range(0x100, 0x140), 0)
-    answers = converse([write(1, 0x400, 0x11223344, 5, 6), read(2, 0x400, 3), write(3, 0x410, 7, 8, 9), read(4, 0x400, 2)], memory,
-                       stall=stall)
-    assert answers == [b"", bytes.fromhex("112233440000000500000006"), b"", bytes.fromhex("1122334411223344")]
+    answers = converse(
+        [
+            write(1, 0x400, 0x11223344, 5, 6),
+            read(2, 0x400, 3),
+            write(3, 0x410, 7, 8, 9),
+            read(4, 0x400, 2),
+        ],
+        memory,
+        stall=stall,
+    )
+    assert answers == [
+        b"",
+        bytes.fromhex("112233440000000500000006"),
+        b"",
+        bytes.fromhex("1122334411223344"),
+    ]
     assert memory[0x104] == 9 and memory[0x105] == 0
 
 
 def test_256_words():
     memory = {k: k * 0x01010101 & 0xFFFFFFFF for k in range(256)}
-    assert converse([read(2, 0, 256)], memory)[0] == b"".join(memory[k].to_bytes(4, "big") for k in range(256))
+    assert converse([read(2, 0, 256)], memory)[0] == b"".join(
+        memory[k].to_bytes(4, "big") for k in range(256)
+    )
 
 
 def test_nobody_there_reads_all_ones():
-    assert converse([read(2, 0x8000, 2), write(1, 0x8000, 1), read(2, 0, 1)], {0: 3}) == [b"\xff" * 8, b"", bytes(3) + b"\3"]
+    assert converse([read(2, 0x8000, 2), write(1, 0x8000, 1), read(2, 0, 1)], {0: 3}) == [
+        b"\xff" * 8,
+        b"",
+        bytes(3) + b"\3",
+    ]
 
 
 def test_an_unknown_command_is_dropped():

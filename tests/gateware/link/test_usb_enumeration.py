@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The link's USB device on LUNA's own simulated host, at the level of bytes (UTMI)."""
+
 import warnings
 
 import pytest
@@ -45,7 +46,9 @@ class TestEnumeration(USBDeviceTest):
         _, data = yield from self.get_descriptor(DescriptorTypes.CONFIGURATION, length=9)
         self.assertEqual(bytes(data), DESCRIPTORS[2, 0][:9])
         for index in range(4):
-            _, data = yield from self.get_descriptor(DescriptorTypes.STRING, index=index, length=255)
+            _, data = yield from self.get_descriptor(
+                DescriptorTypes.STRING, index=index, length=255
+            )
             self.assertEqual(bytes(data), DESCRIPTORS[3, index])
         pid = yield from self.set_configuration(1)
         self.assertEqual(pid, USBPacketID.DATA1)
@@ -66,7 +69,9 @@ class TestEnumeration(USBDeviceTest):
         # Without anything to say the device says so.
         pid, data = yield from self.in_transaction(endpoint=DATA_ENDPOINT)
         self.assertEqual((pid, data), (USBPacketID.NAK, None))
-        yield from self.out_transaction(1, 2, 3, endpoint=DATA_ENDPOINT, expect_handshake=USBPacketID.ACK)
+        yield from self.out_transaction(
+            1, 2, 3, endpoint=DATA_ENDPOINT, expect_handshake=USBPacketID.ACK
+        )
         heard = []
         for _ in range(40):
             if (yield self.dut.rx.valid):
@@ -86,13 +91,16 @@ class TestEnumeration(USBDeviceTest):
         self.assertEqual((pid, data), (USBPacketID.DATA0, [7, 8, 9]))
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"vendor": 0x10000}, "vendor must be 0 to 0xffff, not 65536"),
-    ({"product_number": True}, "product_number must be 0 to 0xffff, not True"),
-    ({"serial": ""}, "serial must be a string of 1 to 31 characters, not ''"),
-    ({"product": "x" * 32}, "product must be a string of 1 to 31 characters"),
-    ({"manufacturer": None}, "manufacturer must be a string of 1 to 31 characters, not None"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vendor": 0x10000}, "vendor must be 0 to 0xffff, not 65536"),
+        ({"product_number": True}, "product_number must be 0 to 0xffff, not True"),
+        ({"serial": ""}, "serial must be a string of 1 to 31 characters, not ''"),
+        ({"product": "x" * 32}, "product must be a string of 1 to 31 characters"),
+        ({"manufacturer": None}, "manufacturer must be a string of 1 to 31 characters, not None"),
+    ],
+)
 def test_bad_identities_are_refused(changes, message):
     good = {"vendor": 1, "product_number": 2, "manufacturer": "m", "product": "p", "serial": "s"}
     with pytest.raises(ValueError, match=message):
@@ -105,7 +113,13 @@ def test_crossings_join_domains():
 
 
 def test_answers_must_fit():
-    with pytest.raises(ValueError, match="The descriptors take 297 bytes, more than 256: the strings of the identity are too long"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            "The descriptors take 297 bytes, more than 256: the strings of the identity are "
+            "too long"
+        ),
+    ):
         answers(USBIdentity(1, 2, "m" * 30, "p" * 31, "s" * 31))
     with pytest.raises(ValueError, match="rom must have 256 bytes, not 3"):
         Pipes(rom=b"abc")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The link's USB device against a host on D+ and D-."""
+
 import random
 
 import pytest
@@ -27,8 +28,8 @@ def text_of(bench, index):
 def parts(configuration):
     """A configuration's descriptors, one by one."""
     while configuration:
-        yield configuration[:configuration[0]]
-        configuration = configuration[configuration[0]:]
+        yield configuration[: configuration[0]]
+        configuration = configuration[configuration[0] :]
 
 
 def test_enumeration(looped):
@@ -36,12 +37,20 @@ def test_enumeration(looped):
     assert device[:2] == b"\x12\x01" and len(device) == 18 and device[7] == 64
     assert device[8:12] == VENDOR_ID.to_bytes(2, "little") + PRODUCT_ID.to_bytes(2, "little")
     assert looped.descriptor(3) == b"\x04\x03\x09\x04"
-    assert [text_of(looped, index) for index in device[14:17]] == [MANUFACTURER, "quintet link", "bench"]
+    assert [text_of(looped, index) for index in device[14:17]] == [
+        MANUFACTURER,
+        "quintet link",
+        "bench",
+    ]
     assert int.from_bytes(configuration[2:4], "little") == len(configuration)
     found = list(parts(configuration))
     interfaces = [p for p in found if p[1] == 4]
     assert [tuple(p[5:8]) for p in interfaces] == [(2, 2, 1), (10, 0, 0)] and configuration[4] == 2
-    assert {(p[2], p[3], p[4] | p[5] << 8) for p in found if p[1] == 5} == {(0x82, 3, 8), (0x01, 2, 64), (0x81, 2, 64)}
+    assert {(p[2], p[3], p[4] | p[5] << 8) for p in found if p[1] == 5} == {
+        (0x82, 3, 8),
+        (0x01, 2, 64),
+        (0x81, 2, 64),
+    }
     assert [p[2] for p in found if p[1] == 0x24] == [0, 1, 2, 6]
     assert looped.control(0x80, 8, length=1) == configuration[5:6], "GET_CONFIGURATION"
     assert looped.control(0x80, 0, length=2) == b"\0\0", "GET_STATUS"
@@ -124,9 +133,11 @@ def check_bulk(clock_hz, size, nak_rest, required):
     with bench:
         to_board, back = usb_rates(link, size)
         assert bench.counts["retries"] == 0
-        print(f"\nUSB, {size} bytes of payload, main clock {clock_hz / 1e6:g} MHz, "
-              f"{f'IN asked again after {nak_rest} bits' if nak_rest else 'IN and OUT in turns'}: "
-              f"{to_board / 1e3:.0f} kB/s to the board, {back / 1e3:.0f} kB/s back")
+        print(
+            f"\nUSB, {size} bytes of payload, main clock {clock_hz / 1e6:g} MHz, "
+            f"{f'IN asked again after {nak_rest} bits' if nak_rest else 'IN and OUT in turns'}: "
+            f"{to_board / 1e3:.0f} kB/s to the board, {back / 1e3:.0f} kB/s back"
+        )
         assert to_board >= required and back >= required
 
 
@@ -154,12 +165,18 @@ def test_link_on_damaged_packets():
 def test_dead_host_leaves_the_board_free_within_100_ms():
     bench, link = open_usb()
     with bench:
+
         def die(done):
             raise InterruptedError
-        for call in (lambda: link.read(0, 40_000, progress=die), lambda: link.write(0, bytes(40_000), progress=die)):
+
+        for call in (
+            lambda: link.read(0, 40_000, progress=die),
+            lambda: link.write(0, bytes(40_000), progress=die),
+        ):
             with pytest.raises(InterruptedError):
                 call()
-            # The program is gone: nobody asks for bytes for a while, and a frame is cut in the middle.
+            # The program is gone: nobody asks for bytes for a while, and a frame is cut in the
+            # middle.
             bench.push(b"\x55" * 100)
             newcomer = LinkClient(USBPipe(bench), seed=7)
             started = newcomer.pipe.now()

@@ -17,12 +17,16 @@ def run(dut, bench, models, drivers):
     sim.run()
 
 
-@pytest.mark.parametrize("ports,buffers,stall", [(1, 0, 0.3), (2, 0, 0.0), (3, 8, 0.3), (4, (0, 16, 0, 64), 0.5)])
+@pytest.mark.parametrize(
+    "ports,buffers,stall", [(1, 0, 0.3), (2, 0, 0.0), (3, 8, 0.3), (4, (0, 16, 0, 64), 0.5)]
+)
 def test_random_traffic(ports, buffers, stall):
     rnd = random.Random(ports)
     dut = MemoryArbiter(beat_bytes=4, ports=ports, buffers=buffers)
     model = MemoryModel(dut.memory, size=4096 * ports, seed=1, stall=stall)
-    drivers = [PortDriver(dut.port[i], seed=i, stall=stall, early_data=bool(i & 1)) for i in range(ports)]
+    drivers = [
+        PortDriver(dut.port[i], seed=i, stall=stall, early_data=bool(i & 1)) for i in range(ports)
+    ]
     expected = [bytearray(4096) for _ in range(ports)]
     reads = []
     for _ in range(40):
@@ -37,7 +41,9 @@ def test_random_traffic(ports, buffers, stall):
                     if masks[k // 4] >> k % 4 & 1:
                         expected[i][at + k] = data[k]
             else:
-                reads.append((driver.read(4096 * i + at, beats), bytes(expected[i][at:at + 4 * beats])))
+                reads.append(
+                    (driver.read(4096 * i + at, beats), bytes(expected[i][at : at + 4 * beats]))
+                )
 
     finished = []
 
@@ -47,7 +53,7 @@ def test_random_traffic(ports, buffers, stall):
         for answer, data in reads:
             assert answer.bytes(4) == data and not answer.error
         for i in range(ports):
-            assert model.memory[4096 * i:4096 * (i + 1)].tobytes() == bytes(expected[i])
+            assert model.memory[4096 * i : 4096 * (i + 1)].tobytes() == bytes(expected[i])
         finished.append(True)
 
     run(dut, bench, [model], drivers)
@@ -67,7 +73,7 @@ def test_round_robin():
             await driver.drain(ctx)
         owners = [address // 1024 for address, _, _ in model.log]
         # Every port once in every three grants.
-        assert all(sorted(owners[k:k + 3]) == [0, 1, 2] for k in range(0, 30, 3))
+        assert all(sorted(owners[k : k + 3]) == [0, 1, 2] for k in range(0, 30, 3))
         finished.append(True)
 
     finished = []
@@ -81,7 +87,9 @@ def test_full_rate():
         dut = MemoryArbiter(beat_bytes=4, ports=2, outstanding=8)
         model = MemoryModel(dut.memory, size=4096, stall=0.0, latency=(1, 1), depth=8)
         drivers = [PortDriver(dut.port[i]) for i in range(2)]
-        answers = [driver.read(4 * beats * k, beats) for k in range(64 // beats) for driver in drivers]
+        answers = [
+            driver.read(4 * beats * k, beats) for k in range(64 // beats) for driver in drivers
+        ]
         finished = []
 
         async def bench(ctx):
@@ -109,7 +117,7 @@ def test_slow_port_delays_only_itself(depth, passes):
 
     async def bench(ctx):
         await ctx.tick().repeat(3)
-        slow.stall = 1.0   # from here it takes nothing
+        slow.stall = 1.0  # from here it takes nothing
         await ctx.tick().repeat(60)
         assert not ctx.get(ready)
         answer = fast.read(1024, 4)
@@ -123,13 +131,28 @@ def test_slow_port_delays_only_itself(depth, passes):
     assert finished
 
 
-@pytest.mark.parametrize("kwargs,message", [
-    (dict(ports=0), "Number of ports must be an integer from 1 to 16, not 0"),
-    (dict(ports=2, outstanding=0), "Number of outstanding requests must be an integer from 1 to 64, not 0"),
-    (dict(ports=2, buffers=(1, 2, 3)), "Buffers must name one depth for each of the 2 ports, not 3"),
-    (dict(ports=2, buffers=None), "Buffers must be an integer or one integer per port, not None"),
-    (dict(ports=2, buffers=3), "Depth of a buffer must be 0 or an integer from 4 to 4096, not 3"),
-])
+@pytest.mark.parametrize(
+    "kwargs,message",
+    [
+        (dict(ports=0), "Number of ports must be an integer from 1 to 16, not 0"),
+        (
+            dict(ports=2, outstanding=0),
+            "Number of outstanding requests must be an integer from 1 to 64, not 0",
+        ),
+        (
+            dict(ports=2, buffers=(1, 2, 3)),
+            "Buffers must name one depth for each of the 2 ports, not 3",
+        ),
+        (
+            dict(ports=2, buffers=None),
+            "Buffers must be an integer or one integer per port, not None",
+        ),
+        (
+            dict(ports=2, buffers=3),
+            "Depth of a buffer must be 0 or an integer from 4 to 4096, not 3",
+        ),
+    ],
+)
 def test_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         MemoryArbiter(beat_bytes=4, **kwargs)

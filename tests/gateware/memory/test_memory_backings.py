@@ -82,7 +82,10 @@ def test_full_rate(name, beats):
     """One beat a cycle, in bursts and in single beats, reads and writes."""
     dut = BACKINGS[name]()
     driver = PortDriver(dut.port, early_data=True)
-    writes = [driver.write(k * beats * dut.beat_bytes, bytes(beats * dut.beat_bytes)) for k in range(128 // beats)]
+    writes = [
+        driver.write(k * beats * dut.beat_bytes, bytes(beats * dut.beat_bytes))
+        for k in range(128 // beats)
+    ]
     reads = [driver.read(k * beats * dut.beat_bytes, beats) for k in range(128 // beats)]
 
     async def bench(ctx):
@@ -105,14 +108,35 @@ def test_initial_contents():
     assert answer.bytes(4) == bytes(range(10)) + bytes(54)
 
 
-@pytest.mark.parametrize("make,message", [
-    (lambda: BlockRAMMemory(size=10, beat_bytes=4), "Size must be a multiple of the beat's 4 bytes, at most .*, not 10"),
-    (lambda: BlockRAMMemory(size=16, beat_bytes=3), "Beat size must be 1, 2, 4, 8 or 16 bytes, not 3"),
-    (lambda: BlockRAMMemory(size=4, beat_bytes=4, init=bytes(5)), "Initial contents are 5 bytes, more than the memory's 4"),
-    (lambda: SPRAMMemory(family=None, beat_bytes=8), "Beat size of an SPRAM memory must be 2 or 4 bytes, not 8"),
-    (lambda: SPRAMMemory(family=None, size=32768), "Size must be a multiple of 65536, at most 131072, not 32768"),
-    (lambda: SPRAMMemory(family="ecp5"), "Family must be 'ice40' or None for an SPRAM, not 'ecp5'"),
-])
+@pytest.mark.parametrize(
+    "make,message",
+    [
+        (
+            lambda: BlockRAMMemory(size=10, beat_bytes=4),
+            "Size must be a multiple of the beat's 4 bytes, at most .*, not 10",
+        ),
+        (
+            lambda: BlockRAMMemory(size=16, beat_bytes=3),
+            "Beat size must be 1, 2, 4, 8 or 16 bytes, not 3",
+        ),
+        (
+            lambda: BlockRAMMemory(size=4, beat_bytes=4, init=bytes(5)),
+            "Initial contents are 5 bytes, more than the memory's 4",
+        ),
+        (
+            lambda: SPRAMMemory(family=None, beat_bytes=8),
+            "Beat size of an SPRAM memory must be 2 or 4 bytes, not 8",
+        ),
+        (
+            lambda: SPRAMMemory(family=None, size=32768),
+            "Size must be a multiple of 65536, at most 131072, not 32768",
+        ),
+        (
+            lambda: SPRAMMemory(family="ecp5"),
+            "Family must be 'ice40' or None for an SPRAM, not 'ecp5'",
+        ),
+    ],
+)
 def test_arguments(make, message):
     with pytest.raises(ValueError, match=message):
         make()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words out of beats: every place of the first and the last word, errors, stalls; and a proof that none is lost, doubled or reordered."""
+"""Words out of beats: every place of the first and the last word, errors, stalls; and a proof that
+none is lost, doubled or reordered."""
+
 import random
 
 import pytest
@@ -13,21 +15,37 @@ SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 def run(size, bursts, rnd, stall=0.0):
-    """Words of ``bursts`` (place of the first, words as (word, error)), and the cycles that they took."""
+    """Words of ``bursts`` (place of the first, words as (word, error)), and the cycles that they
+    took."""
     dut, parts, got, cycles = BeatsToWords(beat_bytes=size), size // 4, [], 0
-    beats = []                                          # (first, count - 1, data, error)
+    beats = []  # (first, count - 1, data, error)
     for first, words in bursts:
         if size < 4:
             for word, error in words:
                 wrong = rnd.randrange(4 // size)
-                beats += [(first, len(words) - 1, word >> 8 * size * k & (1 << 8 * size) - 1, error and k == wrong) for k in range(4 // size)]
+                beats += [
+                    (
+                        first,
+                        len(words) - 1,
+                        word >> 8 * size * k & (1 << 8 * size) - 1,
+                        error and k == wrong,
+                    )
+                    for k in range(4 // size)
+                ]
             continue
         # What nobody asked for is noise.
         row = [rnd.getrandbits(32) for _ in range(first)] + [word for word, _ in words]
         row += [rnd.getrandbits(32) for _ in range(-len(row) % parts)]
         for k in range(0, len(row), parts):
-            mine = words[max(0, k - first):k - first + parts]
-            beats.append((first, len(words) - 1, sum(word << 32 * n for n, word in enumerate(row[k:k + parts])), mine[0][1]))
+            mine = words[max(0, k - first) : k - first + parts]
+            beats.append(
+                (
+                    first,
+                    len(words) - 1,
+                    sum(word << 32 * n for n, word in enumerate(row[k : k + parts])),
+                    mine[0][1],
+                )
+            )
 
     async def memory(ctx):
         for first, count, data, error in beats:
@@ -43,7 +61,9 @@ def run(size, bursts, rnd, stall=0.0):
         nonlocal cycles
         while len(got) < sum(len(words) for _, words in bursts):
             ctx.set(dut.words.ready, rnd.random() >= stall)
-            _, _, valid, ready, p = await ctx.tick().sample(dut.words.valid, dut.words.ready, dut.words.payload)
+            _, _, valid, ready, p = await ctx.tick().sample(
+                dut.words.valid, dut.words.ready, dut.words.payload
+            )
             cycles += 1
             if valid and ready:
                 got.append((p.word, p.error, p.last))
@@ -64,7 +84,11 @@ def burst_of(rnd, size, first, count):
 
 
 def shown(bursts):
-    return [(word, error, n == len(words) - 1) for _, words in bursts for n, (word, error) in enumerate(words)]
+    return [
+        (word, error, n == len(words) - 1)
+        for _, words in bursts
+        for n, (word, error) in enumerate(words)
+    ]
 
 
 @pytest.mark.parametrize("stall", [0.0, 0.4])
@@ -72,7 +96,11 @@ def shown(bursts):
 def test_words_in_order(size, stall):
     rnd = random.Random(size)
     parts = max(1, size // 4)
-    bursts = [burst_of(rnd, size, first, count) for first in range(parts) for count in {1, 2, parts, parts + 1, rnd.randrange(1, 65)}]
+    bursts = [
+        burst_of(rnd, size, first, count)
+        for first in range(parts)
+        for count in {1, 2, parts, parts + 1, rnd.randrange(1, 65)}
+    ]
     assert run(size, bursts, rnd, stall)[0] == shown(bursts)
 
 
@@ -107,6 +135,7 @@ def test_start_forgets_a_burst_that_was_broken_off():
                 waited += 1
             assert waited == max(1, 4 // size) - 1
             assert not ctx.get(dut.words.payload.error) and ctx.get(dut.words.payload.last)
+
         sim = Simulator(dut)
         sim.add_clock(1e-6)
         sim.add_testbench(bench)
@@ -120,9 +149,11 @@ def test_arguments():
 
 
 class OrderProperty(Property):
-    """Memory holds at every word its own number. Bursts of any place and length come one after the other, with any stalls; each word that
-    is taken is the next one of its burst, ``last`` with its last, and a beat is given back with the last word wanted of it.
+    """Memory holds at every word its own number. Bursts of any place and length come one after the
+    other, with any stalls; each word that is taken is the next one of its burst, ``last`` with its
+    last, and a beat is given back with the last word wanted of it.
     """
+
     SIZE, COUNT, NUMBER = 16, 3, 6
 
     def expected(self, base, gone):
@@ -131,23 +162,39 @@ class OrderProperty(Property):
     def build(self, m):
         dut = m.submodules.dut = BeatsToWords(beat_bytes=self.SIZE, count_bits=self.COUNT)
         parts = self.SIZE // 4
-        base, count, gone = Signal(self.NUMBER), Signal(self.COUNT), Signal(self.COUNT)     # of the burst; words of it that were taken
+        base, count, gone = (
+            Signal(self.NUMBER),
+            Signal(self.COUNT),
+            Signal(self.COUNT),
+        )  # of the burst; words of it that were taken
         new, more = Signal(self.NUMBER), Signal(self.COUNT)
         wrong = Signal()
         self.free(dut.beats.valid, dut.words.ready, wrong, new, more)
-        at = Signal(self.NUMBER)                                                            # of the beat offered: its first word
+        at = Signal(self.NUMBER)  # of the beat offered: its first word
         next_word = Signal(self.NUMBER)
         m.d.comb += [
-            next_word.eq(base + gone), at.eq(next_word & ~(parts - 1)), dut.burst.first.eq(base & (parts - 1)), dut.burst.words.eq(count),
-            dut.beats.payload.error.eq(wrong), dut.beats.payload.data.eq(Cat(self.word(m, at + k) for k in range(parts)))]
+            next_word.eq(base + gone),
+            at.eq(next_word & ~(parts - 1)),
+            dut.burst.first.eq(base & (parts - 1)),
+            dut.burst.words.eq(count),
+            dut.beats.payload.error.eq(wrong),
+            dut.beats.payload.data.eq(Cat(self.word(m, at + k) for k in range(parts))),
+        ]
         taken, over = dut.words.valid & dut.words.ready, gone == count
         m.d.comb += [
-            Assert(dut.words.valid == dut.beats.valid), Assert(dut.words.payload.word == self.expected(base, gone)[:self.NUMBER]),
-            Assert(dut.words.payload.last == over), Assert(dut.words.payload.error == wrong),
+            Assert(dut.words.valid == dut.beats.valid),
+            Assert(dut.words.payload.word == self.expected(base, gone)[: self.NUMBER]),
+            Assert(dut.words.payload.last == over),
+            Assert(dut.words.payload.error == wrong),
             # The beat goes exactly when the next word lies in another one, or in another burst.
-            Assert((dut.beats.valid & dut.beats.ready) == (taken & (over | ((next_word + 1)[:2] == 0)))),
+            Assert(
+                (dut.beats.valid & dut.beats.ready) == (taken & (over | ((next_word + 1)[:2] == 0)))
+            ),
             # For induction: its register tells the same place.
-            Assert(dut._gone == gone), Cover(taken & over & (gone == 5)), Cover(taken & ~over & dut.beats.ready)]
+            Assert(dut._gone == gone),
+            Cover(taken & over & (gone == 5)),
+            Cover(taken & ~over & dut.beats.ready),
+        ]
         with m.If(taken):
             m.d.sync += gone.eq(Mux(over, 0, gone + 1))
             with m.If(over):
@@ -155,7 +202,7 @@ class OrderProperty(Property):
 
     def word(self, m, value):
         word = Signal(32)
-        m.d.comb += word.eq(value[:self.NUMBER])
+        m.d.comb += word.eq(value[: self.NUMBER])
         return word
 
 
@@ -169,5 +216,6 @@ def test_the_proof_is_not_empty(tmp_path):
     class Wrong(OrderProperty):
         def expected(self, base, gone):
             return base + gone + (gone == 4)
+
     with pytest.raises(ProofFailed):
         prove(Wrong(), tmp_path, depth=8)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What stands between a memory port and another one: a buffer, and halves of beats."""
+
 import random
 
 import pytest
@@ -16,7 +17,7 @@ def test_all_passes(stands_between, beat_bytes, stall):
     rnd = random.Random(beat_bytes)
     dut = stands_between(beat_bytes=beat_bytes)
     model = MemoryModel(dut.memory, size=2048, seed=1, stall=stall, latency=(1, 3))
-    driver = PortDriver(dut.port, seed=2, stall=stall)     # it asserts the order of all answers
+    driver = PortDriver(dut.port, seed=2, stall=stall)  # it asserts the order of all answers
     image, checks = bytearray(2048), []
     for _ in range(80):
         beats, outside = rnd.choice((1, 2, 9)), rnd.random() < 0.1
@@ -25,9 +26,11 @@ def test_all_passes(stands_between, beat_bytes, stall):
             data = rnd.randbytes(beats * beat_bytes)
             checks.append((driver.write(at, data), outside, b""))
             if not outside:
-                image[at:at + len(data)] = data
+                image[at : at + len(data)] = data
         else:
-            checks.append((driver.read(at, beats), outside, bytes(image[at:at + beats * beat_bytes])))
+            checks.append(
+                (driver.read(at, beats), outside, bytes(image[at : at + beats * beat_bytes]))
+            )
 
     async def bench(ctx):
         await driver.drain(ctx)
@@ -45,5 +48,7 @@ def test_all_passes(stands_between, beat_bytes, stall):
 
 
 def test_odd_beats_have_no_halves():
-    with pytest.raises(ValueError, match="A beat of two halves must be an even number of bytes, not 3"):
+    with pytest.raises(
+        ValueError, match="A beat of two halves must be an even number of bytes, not 3"
+    ):
         HalfBeats(beat_bytes=3)

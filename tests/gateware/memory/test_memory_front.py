@@ -8,8 +8,9 @@ from quintet.gateware.memory.front import WishboneFront
 from tests.support.memory_model import MemoryModel
 
 
-async def access(ctx, bus, address, *, data=None, sel=0xf, give_up=None):
-    """One classic Wishbone cycle; returns ("ack", data), ("err", data), or ("dropped", None) after ``give_up`` cycles."""
+async def access(ctx, bus, address, *, data=None, sel=0xF, give_up=None):
+    """One classic Wishbone cycle; returns ("ack", data), ("err", data), or ("dropped", None) after
+    ``give_up`` cycles."""
     ctx.set(bus.adr, address >> 2)
     ctx.set(bus.we, data is not None)
     ctx.set(bus.dat_w, data or 0)
@@ -29,8 +30,8 @@ async def access(ctx, bus, address, *, data=None, sel=0xf, give_up=None):
         raise AssertionError("bus hangs")
     ctx.set(bus.cyc, 0)
     ctx.set(bus.stb, 0)
-    ctx.set(bus.dat_w, 0xdeadbeef)
-    ctx.set(bus.sel, 0xf)
+    ctx.set(bus.dat_w, 0xDEADBEEF)
+    ctx.set(bus.sel, 0xF)
     return result
 
 
@@ -38,24 +39,28 @@ async def access(ctx, bus, address, *, data=None, sel=0xf, give_up=None):
 def test_words_and_bytes(beat_bytes):
     rnd = random.Random(beat_bytes)
     dut = WishboneFront(beat_bytes=beat_bytes, size=8192)
-    model = MemoryModel(dut.memory, size=4096, seed=1, fail=lambda address, write: 2048 <= address < 2064)
+    model = MemoryModel(
+        dut.memory, size=4096, seed=1, fail=lambda address, write: 2048 <= address < 2064
+    )
     expected = bytearray(4096)
     done = []
 
     async def bench(ctx):
         for _ in range(120):
-            at = 4 * rnd.choice((rnd.randrange(16), rnd.randrange(512 - 4, 512 + 8), 1024 + rnd.randrange(8)))
+            at = 4 * rnd.choice(
+                (rnd.randrange(16), rnd.randrange(512 - 4, 512 + 8), 1024 + rnd.randrange(8))
+            )
             bad = 2048 <= at < 2064 or at >= 4096
             if rnd.random() < 0.5:
                 data, sel = rnd.getrandbits(32), rnd.randrange(16)
                 status, _ = await access(ctx, dut.bus, at, data=data, sel=sel)
                 for i in range(4):
                     if not bad and sel >> i & 1:
-                        expected[at + i] = data >> 8 * i & 0xff
+                        expected[at + i] = data >> 8 * i & 0xFF
             else:
                 status, data = await access(ctx, dut.bus, at)
                 if not bad:
-                    assert data == int.from_bytes(expected[at:at + 4], "little")
+                    assert data == int.from_bytes(expected[at : at + 4], "little")
             assert status == ("err" if bad else "ack")
             if rnd.random() < 0.3:
                 await ctx.tick()
@@ -71,16 +76,20 @@ def test_words_and_bytes(beat_bytes):
 
 @pytest.mark.parametrize("beat_bytes", [2, 4, 8])
 def test_dropped_cycles(beat_bytes):
-    """A master that gives up at any time: no answer to the wrong cycle, nothing written but what it meant."""
+    """A master that gives up at any time: no answer to the wrong cycle, nothing written but what it
+    meant."""
     rnd = random.Random(7)
     dut = WishboneFront(beat_bytes=beat_bytes, size=4096)
     model = MemoryModel(dut.memory, size=4096, seed=4, latency=(1, 20))
-    # Stream rules do not bind a front whose master has gone: only masks and addresses may move then.
+    # Stream rules do not bind a front whose master has gone: only masks and addresses may move
+    # then.
     done = []
 
     async def bench(ctx):
         for give_up in [*range(12), *range(12)]:
-            await access(ctx, dut.bus, 64, data=0x11111111 if give_up % 2 else None, give_up=give_up)
+            await access(
+                ctx, dut.bus, 64, data=0x11111111 if give_up % 2 else None, give_up=give_up
+            )
             await ctx.tick().repeat(rnd.randint(1, 2))
             word = rnd.getrandbits(32)
             assert (await access(ctx, dut.bus, 128, data=word))[0] == "ack"
@@ -94,11 +103,16 @@ def test_dropped_cycles(beat_bytes):
     sim.run()
     assert done
     assert set(model.memory[64:68].tolist()) <= {0, 0x11}
-    assert not model.memory[132:].any() and not model.memory[68:128].any() and not model.memory[:64].any()
+    assert (
+        not model.memory[132:].any()
+        and not model.memory[68:128].any()
+        and not model.memory[:64].any()
+    )
 
 
 def lenient(model):
     from tests.support import memory_model
+
     original = memory_model.StreamWatch.check
 
     class Lenient(MemoryModel):
@@ -113,10 +127,13 @@ def lenient(model):
     return model
 
 
-@pytest.mark.parametrize("kwargs,message", [
-    (dict(beat_bytes=3), "Beat size must be 1, 2, 4, 8 or 16 bytes, not 3"),
-    (dict(beat_bytes=4, size=100), "Size must be a power of two from 8 to 2.32, not 100"),
-])
+@pytest.mark.parametrize(
+    "kwargs,message",
+    [
+        (dict(beat_bytes=3), "Beat size must be 1, 2, 4, 8 or 16 bytes, not 3"),
+        (dict(beat_bytes=4, size=100), "Size must be a power of two from 8 to 2.32, not 100"),
+    ],
+)
 def test_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         WishboneFront(**kwargs)

@@ -8,7 +8,10 @@ from quintet.gateware.memory.guard import WindowGuard
 from tests.support.memory_model import MemoryModel, PortDriver
 
 
-@pytest.mark.parametrize("beat_bytes,stall,pipelined", [(2, 0.3, False), (4, 0.0, False), (16, 0.5, False), (2, 0.3, True), (4, 0.0, True)])
+@pytest.mark.parametrize(
+    "beat_bytes,stall,pipelined",
+    [(2, 0.3, False), (4, 0.0, False), (16, 0.5, False), (2, 0.3, True), (4, 0.0, True)],
+)
 def test_window(beat_bytes, stall, pipelined):
     base, limit = 1024, 3072
     rnd = random.Random(beat_bytes)
@@ -21,16 +24,21 @@ def test_window(beat_bytes, stall, pipelined):
     checks = []
     for _ in range(150):
         beats = rnd.choice((1, 2, 8, 33))
-        at = rnd.choice((base, limit, rnd.randrange(8192), 0xffff0000, base - 64)) + rnd.randrange(-40, 40) * beat_bytes
+        at = (
+            rnd.choice((base, limit, rnd.randrange(8192), 0xFFFF0000, base - 64))
+            + rnd.randrange(-40, 40) * beat_bytes
+        )
         at = max(0, at) & -beat_bytes
         inside = base <= at and at + beats * beat_bytes <= limit
         if rnd.random() < 0.5:
             data = rnd.randbytes(beats * beat_bytes)
             checks.append((driver.write(at, data), inside, None))
             if inside:
-                expected[at:at + len(data)] = data
+                expected[at : at + len(data)] = data
         else:
-            checks.append((driver.read(at, beats), inside, bytes(expected[at:at + beats * beat_bytes])))
+            checks.append(
+                (driver.read(at, beats), inside, bytes(expected[at : at + beats * beat_bytes]))
+            )
     done = []
 
     async def bench(ctx):
@@ -49,7 +57,11 @@ def test_window(beat_bytes, stall, pipelined):
     sim.run()
     assert done
     assert all(answer.errors == [not inside] * len(answer.errors) for answer, inside, _ in checks)
-    assert all(answer.bytes(beat_bytes) == data for answer, inside, data in checks if data is not None and inside)
+    assert all(
+        answer.bytes(beat_bytes) == data
+        for answer, inside, data in checks
+        if data is not None and inside
+    )
     assert model.memory.tobytes() == bytes(expected)
     assert all(base <= at and at + beats * beat_bytes <= limit for at, beats, _ in model.log)
 
@@ -77,7 +89,8 @@ def test_single_beats_pass_at_full_rate(pipelined):
 @pytest.mark.parametrize("pipelined", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_clear_in_any_state(seed, pipelined):
-    """The side that asks vanishes; what it owed is paid with empty masks, and the next user finds a clean port."""
+    """The side that asks vanishes; what it owed is paid with empty masks, and the next user finds a
+    clean port."""
     rnd = random.Random(seed)
     dut = WindowGuard(beat_bytes=4, pipelined=pipelined)
     model = MemoryModel(dut.memory, size=8192, seed=seed, stall=0.3)
@@ -96,7 +109,12 @@ def test_clear_in_any_state(seed, pipelined):
             # Run it for some cycles, then let go of every line.
             await run_for(ctx, vanished, rnd.randrange(4, 80))
             ctx.set(dut.clear, 1)
-            for line in (dut.port.req.valid, dut.port.w.valid, dut.port.r.ready, dut.port.ack.ready):
+            for line in (
+                dut.port.req.valid,
+                dut.port.w.valid,
+                dut.port.r.ready,
+                dut.port.ack.ready,
+            ):
                 ctx.set(line, 0)
             for _ in range(600):
                 await ctx.tick()
@@ -127,6 +145,7 @@ class Stopped(Exception):
 
 async def run_for(ctx, driver, cycles):
     """Runs a driver for some clock cycles inside this testbench, then drops it."""
+
     class Shim:
         left = cycles
 
@@ -145,10 +164,16 @@ async def run_for(ctx, driver, cycles):
         pass
 
 
-@pytest.mark.parametrize("kwargs,message", [
-    (dict(beat_bytes=3), "Beat size must be 1, 2, 4, 8, 16, 32 or 64 bytes, not 3"),
-    (dict(beat_bytes=4, outstanding=64), "Number of outstanding requests must be an integer from 1 to 63, not 64"),
-])
+@pytest.mark.parametrize(
+    "kwargs,message",
+    [
+        (dict(beat_bytes=3), "Beat size must be 1, 2, 4, 8, 16, 32 or 64 bytes, not 3"),
+        (
+            dict(beat_bytes=4, outstanding=64),
+            "Number of outstanding requests must be an integer from 1 to 63, not 64",
+        ),
+    ],
+)
 def test_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         WindowGuard(**kwargs)

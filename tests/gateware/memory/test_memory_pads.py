@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Levels of a memory chip's pins before the first clock, by the netlist after synthesis."""
+
 import random
 
 import pytest
@@ -19,8 +20,10 @@ class PadsAlone(Elaboratable):
 
     Attributes
     ----------
-    lines : dict, member of the controller's face -> its place in the signal ``chain``; all but those towards the controller
+    lines : dict, member of the controller's face -> its place in the signal ``chain``;
+        all but those towards the controller
     """
+
     def __init__(self, board):
         self.board, self.lines = board, {}
 
@@ -29,7 +32,9 @@ class PadsAlone(Elaboratable):
         m.domains.sync = domain = ClockDomain(reset_less=True)
         m.submodules.clock = clock = io.Buffer("i", platform.request(platform.default_clk, dir="-"))
         memory, ports = self.board.memory, platform.request(self.board.memory.resource, dir="-")
-        phy = {"SDRAM": SDRAMPhy, "SRAM": SRAMPhy}[memory.kind](part=memory.part, ports=ports, family=self.board.family)
+        phy = {"SDRAM": SDRAMPhy, "SRAM": SRAMPhy}[memory.kind](
+            part=memory.part, ports=ports, family=self.board.family
+        )
         m.submodules.phy = phy
         outward, at = [], 0
         for path, _, line in phy.controller.signature.flatten(phy.controller):
@@ -45,16 +50,28 @@ class PadsAlone(Elaboratable):
         return m
 
 
-@pytest.mark.parametrize("name, high", [
-    ("ulx3s-25f", {"clk_en", "cs", "ras", "cas", "we", "dqm0", "dqm1"}), ("colorlight-i5", {"ras", "cas", "we"}),
-    ("blackice-mx", {"clk_en", "cs", "ras", "cas", "we", "dqm0", "dqm1"}), ("blackice-ii", {"oe", "we", "dm0", "dm1"})])
+@pytest.mark.parametrize(
+    "name, high",
+    [
+        ("ulx3s-25f", {"clk_en", "cs", "ras", "cas", "we", "dqm0", "dqm1"}),
+        ("colorlight-i5", {"ras", "cas", "we"}),
+        ("blackice-mx", {"clk_en", "cs", "ras", "cas", "we", "dqm0", "dqm1"}),
+        ("blackice-ii", {"oe", "we", "dm0", "dm1"}),
+    ],
+)
 def test_pads_before_the_first_clock(name, high, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     board = open_board(name)
     design = PadsAlone(board)
     module = netlist(board, design, tmp_path)
-    levels = {name.split("__")[-1]: level for name, level in start_levels(module, board.family).items() if level != "i"}
-    assert high <= set(levels) and {levels[pin] for pin in high} == {"1" if board.family == "ecp5" else "up"}
+    levels = {
+        name.split("__")[-1]: level
+        for name, level in start_levels(module, board.family).items()
+        if level != "i"
+    }
+    assert high <= set(levels) and {levels[pin] for pin in high} == {
+        "1" if board.family == "ecp5" else "up"
+    }
     data = {pin: level for pin, level in levels.items() if pin.strip("0123456789") in ("dq", "d")}
     assert len(data) == board.memory.width and set(data.values()) <= {"z", "up"}
     check_registers(board, design.lines, PadSimulation(module, board.family))
@@ -65,16 +82,23 @@ NAMES = {"clk_en": "cke", "cs": "cs_n", "ras": "ras_n", "cas": "cas_n", "we": "w
 
 
 def check_registers(board, lines, simulation):
-    """Every line reaches its pads one cycle later, and what stands there comes in one cycle later, as it does in the twin."""
+    """Every line reaches its pads one cycle later, and what stands there comes in one cycle later,
+    as it does in the twin."""
     sram = board.memory.kind == "SRAM"
     data = "d" if sram else "dq"
-    pads = {name.removesuffix("__io").split("__")[-1]: [bit for bit in simulation.bits(name) if bit in simulation.pads]
-            for name in simulation.ports if "__" in name and board.memory.resource in name}
+    pads = {
+        name.removesuffix("__io").split("__")[-1]: [
+            bit for bit in simulation.bits(name) if bit in simulation.pads
+        ]
+        for name in simulation.ports
+        if "__" in name and board.memory.resource in name
+    }
     rng, width, came, driven = random.Random(1), board.memory.width, 0, set()
 
     def line(chain, name):
         at, size = lines[name]
         return chain >> at & (1 << size) - 1
+
     before = simulation.number("chain")
     for cycle in range(300):
         for pad in pads[data]:
@@ -84,22 +108,40 @@ def check_registers(board, lines, simulation):
         chain = simulation.number("chain")
         length = sum(size for _, size in lines.values())
         # What came in at the edge before.
-        assert chain == ((before << 1 | (before >> length - 1 & 1 ^ 1)) & (1 << length) - 1) ^ came, cycle
+        assert (
+            chain == ((before << 1 | (before >> length - 1 & 1 ^ 1)) & (1 << length) - 1) ^ came
+        ), cycle
         came = stood
         for pin, bits in pads.items():
             for half in (0, 1):
                 seen = [simulation.pad(bit, half) for bit in bits]
                 if pin == data:
-                    assert {drives for _, drives in seen} == {bool(line(before, f"{data}_oe"))}, (cycle, pin)
+                    assert {drives for _, drives in seen} == {bool(line(before, f"{data}_oe"))}, (
+                        cycle,
+                        pin,
+                    )
                     driven |= {drives for _, drives in seen}
-                    wanted = line(before, f"{data}_o") if seen[0][1] else sum(simulation.outside[bit] << n for n, bit in enumerate(bits))
+                    wanted = (
+                        line(before, f"{data}_o")
+                        if seen[0][1]
+                        else sum(simulation.outside[bit] << n for n, bit in enumerate(bits))
+                    )
                 elif sram:
                     # Of the write enable a half at a time; all but addresses are low when active.
-                    wanted = {"a": line(before, "a"), "oe": 1 - line(before, "oe"), "dm": 3 - line(before, "be"), "cs": 0,
-                              "we": 1 - (line(before, "we") >> half & 1)}[pin]
+                    wanted = {
+                        "a": line(before, "a"),
+                        "oe": 1 - line(before, "oe"),
+                        "dm": 3 - line(before, "be"),
+                        "cs": 0,
+                        "we": 1 - (line(before, "we") >> half & 1),
+                    }[pin]
                 else:
                     wanted = line(before, NAMES.get(pin, pin)) & (1 << len(bits)) - 1
-                assert sum(level << n for n, (level, _) in enumerate(seen)) == wanted, (cycle, pin, half)
+                assert sum(level << n for n, (level, _) in enumerate(seen)) == wanted, (
+                    cycle,
+                    pin,
+                    half,
+                )
                 assert pin == data or all(drives for _, drives in seen)
         before = chain
     assert driven == {True, False} and came >> width == 0
@@ -109,8 +151,14 @@ def test_pins_that_an_ice40_must_pull_up():
     class Board(open_board("icebreaker").platform_class()):
         resources = [Resource("line", 0, Pins("3 4", dir="o"), Attrs(IO_STANDARD="SB_LVCMOS"))]
         default_clk = None
+
     port = Board().request("line", 0, dir="-")
-    with pytest.raises(ValueError, match="^Pin 4 must be high before the first clock, and needs the attribute PULLUP for that$"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            "^Pin 4 must be high before the first clock, and needs the attribute PULLUP for that$"
+        ),
+    ):
         RegisteredOutput(port=port, family="ice40", init=2)
     RegisteredOutput(port=port, family="ecp5", init=2).elaborate(None)
 

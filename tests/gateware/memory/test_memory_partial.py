@@ -31,7 +31,9 @@ def test_random_traffic(beat, chunk, stall):
     rnd = random.Random(chunk)
     dut = PartialWrites(beat_bytes=beat, chunk=chunk)
     bad = range(1024, 1024 + 4 * beat)
-    model = MemoryModel(dut.memory, size=SIZE, seed=3, stall=stall, fail=lambda at, write: at in bad)
+    model = MemoryModel(
+        dut.memory, size=SIZE, seed=3, stall=stall, fail=lambda at, write: at in bad
+    )
     driver = PortDriver(dut.port, seed=chunk, stall=stall, early_data=bool(chunk & 8))
     full = (1 << beat) - 1
     shadow, checks = bytearray(SIZE), []
@@ -40,26 +42,34 @@ def test_random_traffic(beat, chunk, stall):
         at = rnd.randrange((1024 // beat) - beats) * beat
         kind = rnd.choice(("read", "whole", "partial", "mixed"))
         if kind == "read":
-            checks.append((driver.read(at, beats), bytes(shadow[at:at + beats * beat])))
+            checks.append((driver.read(at, beats), bytes(shadow[at : at + beats * beat])))
             continue
-        masks = [full if kind == "whole" or kind == "mixed" and rnd.random() < 0.8 else rnd.randrange(full + 1)
-                 for _ in range(beats)]
+        masks = [
+            full
+            if kind == "whole" or kind == "mixed" and rnd.random() < 0.8
+            else rnd.randrange(full + 1)
+            for _ in range(beats)
+        ]
         data = rnd.randbytes(beats * beat)
         checks.append((driver.write(at, data, masks), None))
         for i in range(beats * beat):
             if masks[i // beat] >> i % beat & 1:
                 shadow[at + i] = data[i]
     # Errors: of a write's first or last beats, of its read, of a read.
-    failing = [driver.write(1024 - beat, bytes(3 * beat)), driver.write(1024 + 3 * beat, bytes(2 * beat), [1, full]),
-               driver.write(SIZE - beat, bytes(2 * beat), [1, 1]), driver.read(1024, 2)]
+    failing = [
+        driver.write(1024 - beat, bytes(3 * beat)),
+        driver.write(1024 + 3 * beat, bytes(2 * beat), [1, full]),
+        driver.write(SIZE - beat, bytes(2 * beat), [1, 1]),
+        driver.read(1024, 2),
+    ]
     fine = driver.write(2048, bytes(range(beat)))
     simulate(dut, model, driver)
     for answer, data in checks:
         assert not answer.error
         assert data is None or answer.bytes(beat) == data
-    assert bytes(model.memory[:1024 - beat]) == bytes(shadow[:1024 - beat])
+    assert bytes(model.memory[: 1024 - beat]) == bytes(shadow[: 1024 - beat])
     assert all(answer.error for answer in failing) and not fine.error
-    assert bytes(model.memory[2048:2048 + beat]) == bytes(range(beat))
+    assert bytes(model.memory[2048 : 2048 + beat]) == bytes(range(beat))
 
 
 def test_masks_never_reach_the_memory():
@@ -76,7 +86,9 @@ def test_masks_never_reach_the_memory():
 
     async def watch(ctx):
         while driver.pending:
-            _, _, valid, mask = await ctx.tick().sample(dut.memory.w.valid, dut.memory.w.payload.mask)
+            _, _, valid, mask = await ctx.tick().sample(
+                dut.memory.w.valid, dut.memory.w.payload.mask
+            )
             if valid:
                 masks.add(mask)
 
@@ -97,10 +109,13 @@ def test_whole_beats_at_nearly_full_rate():
     assert reads[1].time - answers[1].time <= 512 + 16
 
 
-@pytest.mark.parametrize("kwargs,message", [
-    (dict(beat_bytes=1), "Beat size must be 2, 4, 8 or 16 bytes, not 1"),
-    (dict(beat_bytes=4, chunk=3), "Chunk must be a power of two from 2 to 256 beats, not 3"),
-])
+@pytest.mark.parametrize(
+    "kwargs,message",
+    [
+        (dict(beat_bytes=1), "Beat size must be 2, 4, 8 or 16 bytes, not 1"),
+        (dict(beat_bytes=4, chunk=3), "Chunk must be a power of two from 2 to 256 beats, not 3"),
+    ],
+)
 def test_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         PartialWrites(**kwargs)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Proofs of the arbiter and of the window guard, for all inputs and any number of cycles (induction)."""
+"""Proofs of the arbiter and of the window guard, for all inputs and any number of cycles
+(induction)."""
+
 import pytest
 from amaranth.hdl import Assert, Assume, Cat, Const, Cover, Mux, Signal, signed
 
@@ -12,12 +14,16 @@ from tests.support.formal import ProofFailed, Property, cover, prove
 class ArbiterProperty(Property):
     """Three ports; each marks its requests with its number in the top bits of the address.
 
-    * Nothing is lost, doubled or reordered: what the memory has taken and not answered, and the request on its way, are at
-      any time exactly what the arbiter owes to the ports, in the same order; and every answer goes to the port that asked.
-    * Write data reach the memory in the order of the write requests, each beat from the port that owes it.
-    * None starves: while a port asks, at most two requests of others are granted before its own; and a request is granted
-      in every cycle in which the memory can take it and what it needs is free.
+    * Nothing is lost, doubled or reordered: what the memory has taken and not answered, and the
+      request on its way, are at any time exactly what the arbiter owes to the ports, in the same
+      order; and every answer goes to the port that asked.
+    * Write data reach the memory in the order of the write requests, each beat from the port that
+      owes it.
+    * None starves: while a port asks, at most two requests of others are granted before its own;
+      and a request is granted in every cycle in which the memory can take it and what it needs is
+      free.
     """
+
     PORTS = 3
     PATIENCE = PORTS - 1
 
@@ -33,31 +39,41 @@ class ArbiterProperty(Property):
         for stream in (memory.r, memory.ack):
             self.offers(m, stream)
 
-        # What the memory has taken and not answered. It answers in order, each request as what it is.
-        ghost = m.submodules.ghost = ShiftQueue(shape=dut._order.o.payload.shape(), depth=dut.outstanding)
+        # What the memory has taken and not answered. It answers in order, each request as what it
+        # is.
+        ghost = m.submodules.ghost = ShiftQueue(
+            shape=dut._order.o.payload.shape(), depth=dut.outstanding
+        )
         tag = memory.req.payload.address[30:]
         m.d.comb += [
             ghost.i.valid.eq(memory.req.valid & memory.req.ready),
-            ghost.i.payload.owner.eq(tag), ghost.i.payload.write.eq(memory.req.payload.write),
+            ghost.i.payload.owner.eq(tag),
+            ghost.i.payload.write.eq(memory.req.payload.write),
             Assert(ghost.i.ready | ~ghost.i.valid),
             Assume(~memory.r.valid | (ghost.o.valid & ~ghost.o.payload.write)),
             Assume(~memory.ack.valid | (ghost.o.valid & ghost.o.payload.write)),
-            ghost.o.ready.eq((memory.r.valid & memory.r.ready & memory.r.payload.last)
-                             | (memory.ack.valid & memory.ack.ready)),
+            ghost.o.ready.eq(
+                (memory.r.valid & memory.r.ready & memory.r.payload.last)
+                | (memory.ack.valid & memory.ack.ready)
+            ),
         ]
         # Ledger: the ghost's entries and then the request on its way are the arbiter's entries.
         passed = Cat(valid for valid, _ in ghost.contents)
         owed = Cat(valid for valid, _ in dut._order.contents)
         with m.If(memory.req.valid):
-            m.d.comb += Assert(owed == Cat(Const(1, 1), passed)[:len(owed)])
+            m.d.comb += Assert(owed == Cat(Const(1, 1), passed)[: len(owed)])
             m.d.comb += Assert(~passed[-1])
         with m.Else():
             m.d.comb += Assert(owed == passed)
-        for i, ((ghost_valid, ghost_entry), (_, entry)) in enumerate(zip(ghost.contents, dut._order.contents, strict=True)):
+        for i, ((ghost_valid, ghost_entry), (_, entry)) in enumerate(
+            zip(ghost.contents, dut._order.contents, strict=True)
+        ):
             m.d.comb += Assert(~ghost_valid | (ghost_entry.as_value() == entry.as_value()))
             newest = owed[i] if i == len(owed) - 1 else owed[i] & ~owed[i + 1]
-            m.d.comb += Assert(~(memory.req.valid & newest)
-                               | ((entry.owner == tag) & (entry.write == memory.req.payload.write)))
+            m.d.comb += Assert(
+                ~(memory.req.valid & newest)
+                | ((entry.owner == tag) & (entry.write == memory.req.payload.write))
+            )
             m.d.comb += Assert(~owed[i] | (entry.owner < self.PORTS))
         for valids in (passed, owed):
             m.d.comb += Assert((valids & (valids + 1)) == 0)
@@ -67,7 +83,9 @@ class ArbiterProperty(Property):
         for i, port in enumerate(dut.port):
             for ours, theirs in ((port.r, memory.r), (port.ack, memory.ack)):
                 m.d.comb += Assert(ours.valid == (theirs.valid & (owner == i)))
-                m.d.comb += Assert(~ours.valid | (ours.payload.as_value() == theirs.payload.as_value()))
+                m.d.comb += Assert(
+                    ~ours.valid | (ours.payload.as_value() == theirs.payload.as_value())
+                )
                 with m.If(theirs.valid & (owner == i)):
                     m.d.comb += Assert(theirs.ready == ours.ready)
 
@@ -87,18 +105,33 @@ class ArbiterProperty(Property):
         for i, port in enumerate(dut.port):
             m.d.comb += grants[i].eq(port.req.valid & port.req.ready)
             with m.If(grants[i] & port.req.payload.write):
-                m.d.comb += [writers.i.valid.eq(1), writers.i.payload.owner.eq(i),
-                             writers.i.payload.left.eq(port.req.payload.beats), Assert(writers.i.ready)]
+                m.d.comb += [
+                    writers.i.valid.eq(1),
+                    writers.i.payload.owner.eq(i),
+                    writers.i.payload.left.eq(port.req.payload.beats),
+                    Assert(writers.i.ready),
+                ]
             given = port.w.valid & port.w.ready
             m.d.comb += Assert(given == (beat & (head.owner == i)))
             m.d.comb += Assert(~given | (port.w.payload.as_value() == memory.w.payload.as_value()))
         (valid_0, entry_0), (valid_1, entry_1) = writers.contents
         m.d.comb += [
-            Assert(valid_0 == dut._now_valid), Assert(valid_1 == dut._after_valid), Assert(~valid_1 | valid_0),
+            Assert(valid_0 == dut._now_valid),
+            Assert(valid_1 == dut._after_valid),
+            Assert(~valid_1 | valid_0),
             Assert(~begun | valid_0),
-            Assert(~valid_0 | ((entry_0.owner == dut._now.owner) & (entry_0.owner < self.PORTS)
-                               & (dut._now.left == Mux(begun, left, entry_0.left)))),
-            Assert(~valid_1 | ((entry_1.as_value() == dut._after.as_value()) & (entry_1.owner < self.PORTS))),
+            Assert(
+                ~valid_0
+                | (
+                    (entry_0.owner == dut._now.owner)
+                    & (entry_0.owner < self.PORTS)
+                    & (dut._now.left == Mux(begun, left, entry_0.left))
+                )
+            ),
+            Assert(
+                ~valid_1
+                | ((entry_1.as_value() == dut._after.as_value()) & (entry_1.owner < self.PORTS))
+            ),
         ]
 
         # Fairness: the grants of others since a port asks, and the ports that still come before it.
@@ -125,15 +158,19 @@ class GuardProperty(Property):
     """The guard between any side that asks and a memory that answers what it was asked.
 
     * No request outside the window reaches the memory.
-    * The memory gets exactly the write beats that it was promised: never one too many; and `idle` means that none is missing
-      and no answer is to come.
-    * With `clear`: nothing new is accepted, what is owed falls and is offered without any help of the side that asks, and
-      answers are always taken. So a memory that takes and answers brings the drain to its end.
+    * The memory gets exactly the write beats that it was promised: never one too many; and `idle`
+      means that none is missing and no answer is to come.
+    * With `clear`: nothing new is accepted, what is owed falls and is offered without any help of
+      the side that asks, and answers are always taken. So a memory that takes and answers brings
+      the drain to its end.
     """
+
     PIPELINED = False
 
     def build(self, m):
-        dut = m.submodules.dut = self.dut = WindowGuard(beat_bytes=4, outstanding=2, pipelined=self.PIPELINED)
+        dut = m.submodules.dut = self.dut = WindowGuard(
+            beat_bytes=4, outstanding=2, pipelined=self.PIPELINED
+        )
         port, memory = dut.port, dut.memory
         for signal in (dut.base, dut.limit):
             self.constant(m, signal)
@@ -156,20 +193,41 @@ class GuardProperty(Property):
         if self.PIPELINED:
             # What the stages hold, and what was found out about it.
             for valid, held in ((dut._summed_valid, dut._summed), (dut._comes, dut._compared)):
-                m.d.comb += Assert(~valid | ((held.address[:2] == 0) & (held.address + ((held.beats + 1) << 2) <= 1 << 32)))
+                m.d.comb += Assert(
+                    ~valid
+                    | (
+                        (held.address[:2] == 0)
+                        & (held.address + ((held.beats + 1) << 2) <= 1 << 32)
+                    )
+                )
             summed, compared = dut._summed, dut._compared
             m.d.comb += [
                 Assert(~dut._summed_valid | (dut._last == (summed.address[2:] + summed.beats)[4:])),
-                Assert(~dut._comes | (dut._fits == (
-                    (compared.address >= dut.base) & (compared.address + ((compared.beats + 1) << 2) <= dut.limit)))),
+                Assert(
+                    ~dut._comes
+                    | (
+                        dut._fits
+                        == (
+                            (compared.address >= dut.base)
+                            & (compared.address + ((compared.beats + 1) << 2) <= dut.limit)
+                        )
+                    )
+                ),
             ]
 
         # No access outside.
         request = memory.req.payload
-        m.d.comb += Assert(~memory.req.valid | ((request.address >= dut.base) & (request.address[:2] == 0)
-                           & (request.address + ((request.beats + 1) << 2) <= dut.limit)))
+        m.d.comb += Assert(
+            ~memory.req.valid
+            | (
+                (request.address >= dut.base)
+                & (request.address[:2] == 0)
+                & (request.address + ((request.beats + 1) << 2) <= dut.limit)
+            )
+        )
 
-        # Ledger of the memory: reads and writes to answer, beats to come (negative when beats have come before their request).
+        # Ledger of the memory: reads and writes to answer, beats to come (negative when beats have
+        # come before their request).
         reads, writes, waiting = Signal(3), Signal(3), Signal(4)
         due, promised = Signal(signed(14)), Signal(signed(15))
         asks = memory.req.valid & memory.req.ready
@@ -177,7 +235,8 @@ class GuardProperty(Property):
         write_ends = memory.ack.valid & memory.ack.ready
         beat = memory.w.valid & memory.w.ready
         m.d.sync += [
-            reads.eq(reads + (asks & ~request.write) - read_ends), writes.eq(writes + (asks & request.write) - write_ends),
+            reads.eq(reads + (asks & ~request.write) - read_ends),
+            writes.eq(writes + (asks & request.write) - write_ends),
             due.eq(due + Mux(asks & request.write, request.beats + 1, 0) - beat),
         ]
         m.d.comb += [
@@ -186,35 +245,61 @@ class GuardProperty(Property):
             Assume((reads != 0) | ~memory.r.valid),
             Assume(((writes != 0) & (due <= ((writes - 1) << 8))) | ~memory.ack.valid),
             # Nothing comes that it was not promised, and all that it was promised will come.
-            promised.eq(due + Mux(dut._held & dut._inside & dut._request.write, dut._request.beats + 1, 0)),
+            promised.eq(
+                due + Mux(dut._held & dut._inside & dut._request.write, dut._request.beats + 1, 0)
+            ),
             Assert(promised == dut._owed + memory.w.valid),
             Assert(due <= (writes << 8)),
-            Assert(dut._count == waiting + (dut._held & dut._inside)), Assert(dut._count <= dut.outstanding),
+            Assert(dut._count == waiting + (dut._held & dut._inside)),
+            Assert(dut._count <= dut.outstanding),
             Assert(~dut.idle | ((waiting == 0) & ~memory.req.valid & (promised == 0))),
         ]
 
         # A refused request is answered when nothing else is.
-        m.d.comb += Assert(~dut._acknowledge | (dut._held & ~dut._inside & dut._request.write & (dut._count == 0)))
-        m.d.comb += Assert(~(dut._held & ~dut._inside & (port.r.valid | port.ack.valid) & ~dut.clear)
-                           | (dut._count == 0) | memory.r.valid | memory.ack.valid)
+        m.d.comb += Assert(
+            ~dut._acknowledge | (dut._held & ~dut._inside & dut._request.write & (dut._count == 0))
+        )
+        m.d.comb += Assert(
+            ~(dut._held & ~dut._inside & (port.r.valid | port.ack.valid) & ~dut.clear)
+            | (dut._count == 0)
+            | memory.r.valid
+            | memory.ack.valid
+        )
 
         # Drain.
-        was_clear, owed_before, count_before = Signal(), Signal.like(dut._owed), Signal.like(dut._count)
+        was_clear, owed_before, count_before = (
+            Signal(),
+            Signal.like(dut._owed),
+            Signal.like(dut._count),
+        )
         w_taken = Signal()
-        m.d.sync += [was_clear.eq(dut.clear), owed_before.eq(dut._owed), count_before.eq(dut._count),
-                     w_taken.eq(~memory.w.valid | memory.w.ready)]
+        m.d.sync += [
+            was_clear.eq(dut.clear),
+            owed_before.eq(dut._owed),
+            count_before.eq(dut._count),
+            w_taken.eq(~memory.w.valid | memory.w.ready),
+        ]
         with m.If(dut.clear):
-            m.d.comb += [Assert(memory.r.ready & memory.ack.ready), Assert(~port.req.ready & ~port.w.ready),
-                         Assert(~port.r.valid & ~port.ack.valid)]
+            m.d.comb += [
+                Assert(memory.r.ready & memory.ack.ready),
+                Assert(~port.req.ready & ~port.w.ready),
+                Assert(~port.r.valid & ~port.ack.valid),
+            ]
         with m.If(was_clear):
             m.d.comb += [
-                Assert(dut._owed <= owed_before), Assert(dut._count <= count_before),
+                Assert(dut._owed <= owed_before),
+                Assert(dut._count <= count_before),
                 Assert(~w_taken | (owed_before == 0) | (dut._owed == owed_before - 1)),
-                Assert(~w_taken | (owed_before == 0) | (memory.w.valid & (memory.w.payload.mask == 0))),
+                Assert(
+                    ~w_taken | (owed_before == 0) | (memory.w.valid & (memory.w.payload.mask == 0))
+                ),
             ]
             with m.If(dut.clear & (dut._count == 0) & (count_before == 0)):
                 m.d.comb += Assert(dut.idle)
-        m.d.comb += [Cover(dut.clear & (dut._owed == 5) & memory.w.valid), Cover(was_clear & dut.idle & (count_before != 0))]
+        m.d.comb += [
+            Cover(dut.clear & (dut._owed == 5) & memory.w.valid),
+            Cover(was_clear & dut.idle & (count_before != 0)),
+        ]
 
 
 def test_arbiter(tmp_path):
@@ -237,6 +322,7 @@ def test_properties_are_not_empty(design, tmp_path):
 
 def test_wrong_claims_are_refuted(tmp_path):
     """The tools see a claim that is too strong by one: the proofs above are not vacuous."""
+
     class Guard(GuardProperty):
         def build(self, m):
             super().build(m)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every rule of the chip models fires when it is broken, in Python and in C++ alike."""
+
 import json
 import shutil
 import subprocess
@@ -12,9 +13,23 @@ from quintet.gateware.memory.sdram.chip import SDRAMChip, SDRAMViolation
 from quintet.gateware.memory.sdram.parts import SDRAMPart
 from quintet.gateware.memory.sdram.phase import ClockPath
 
-# At 100 MHz: tRCD = tRP = tWR 2 cycles, tRAS 5, tRC 7, tRFC 7, tRRD 2, tMRD 2, refresh every 781 cycles.
-PART = SDRAMPart("test", data_bits=16, bank_bits=2, row_bits=12, column_bits=8, t_rcd=20, t_rp=20, t_wr=20, t_ras=45,
-                 t_rc=70, t_rfc=70, t_rrd=20, t_ras_max=20000)
+# At 100 MHz: tRCD = tRP = tWR 2 cycles, tRAS 5, tRC 7, tRFC 7, tRRD 2, tMRD 2, refresh every 781
+# cycles.
+PART = SDRAMPart(
+    "test",
+    data_bits=16,
+    bank_bits=2,
+    row_bits=12,
+    column_bits=8,
+    t_rcd=20,
+    t_rp=20,
+    t_wr=20,
+    t_ras=45,
+    t_rc=70,
+    t_rfc=70,
+    t_rrd=20,
+    t_ras_max=20000,
+)
 POWERUP = 500
 
 
@@ -51,16 +66,54 @@ def mode(value=0x20, ba=0):
 
 
 def init(refreshes=8, wait=50, cl=2):
-    return nop(wait) + pre(everything=True) + nop(1) + (refresh() + nop(6)) * refreshes + mode(cl << 4) + nop(1)
+    return (
+        nop(wait)
+        + pre(everything=True)
+        + nop(1)
+        + (refresh() + nop(6)) * refreshes
+        + mode(cl << 4)
+        + nop(1)
+    )
 
 
 LEGAL = {
-    "write and read": init() + act(1, 5) + nop() + write(1, 7, 0xbeef) + read(1, 7) + nop(4) + pre(1) + nop() + act(1, 6),
-    "masked write": init() + act(0, 1) + nop() + write(0, 3, 0x1234) + write(0, 3, 0xabcd, dqm=2) + read(0, 3) + nop(4),
-    "latency of 3": init(cl=3) + act(2, 9) + nop() + write(2, 1, 0x55aa) + read(2, 1) + nop(5),
-    "write two cycles after the data": init() + act(0, 1) + nop() + read(0, 0) + nop(3) + write(0, 0),
-    "four banks": init() + act(0, 1) + nop() + act(1, 1) + nop() + act(2, 1) + nop() + act(3, 1) + nop(5)
-    + pre(everything=True) + nop() + refresh() + nop(6) + act(0, 2),
+    "write and read": init()
+    + act(1, 5)
+    + nop()
+    + write(1, 7, 0xBEEF)
+    + read(1, 7)
+    + nop(4)
+    + pre(1)
+    + nop()
+    + act(1, 6),
+    "masked write": init()
+    + act(0, 1)
+    + nop()
+    + write(0, 3, 0x1234)
+    + write(0, 3, 0xABCD, dqm=2)
+    + read(0, 3)
+    + nop(4),
+    "latency of 3": init(cl=3) + act(2, 9) + nop() + write(2, 1, 0x55AA) + read(2, 1) + nop(5),
+    "write two cycles after the data": init()
+    + act(0, 1)
+    + nop()
+    + read(0, 0)
+    + nop(3)
+    + write(0, 0),
+    "four banks": init()
+    + act(0, 1)
+    + nop()
+    + act(1, 1)
+    + nop()
+    + act(2, 1)
+    + nop()
+    + act(3, 1)
+    + nop(5)
+    + pre(everything=True)
+    + nop()
+    + refresh()
+    + nop(6)
+    + act(0, 2),
 }
 
 BROKEN = {
@@ -90,7 +143,12 @@ BROKEN = {
     "row out of range": init() + act(0, 1 << 12),
     "WRITE without data": init() + act(0, 0) + nop() + write(0, 0, oe=0),
     "both sides drive DQ": init() + act(0, 0) + nop() + read(0, 0) + nop(1) + write(0, 0),
-    "DQ driven without a turn-around cycle after a read": init() + act(0, 0) + nop() + read(0, 0) + nop(2) + write(0, 0),
+    "DQ driven without a turn-around cycle after a read": init()
+    + act(0, 0)
+    + nop()
+    + read(0, 0)
+    + nop(2)
+    + write(0, 0),
     "refresh overdue": init() + nop(9 * 782),
     "CKE low": init() + [dict(cke=0)],
     "command is not modelled": init() + command(0, 0, 1),
@@ -101,6 +159,7 @@ PARTS = {"tRC": dict(t_rp=10)}
 
 def part_of(rule):
     from dataclasses import replace
+
     return replace(PART, **PARTS.get(rule, {}))
 
 
@@ -124,7 +183,9 @@ def cpp(tmp_path_factory):
     """The C++ twin as a program: lines in, data and violation out."""
     folder = tmp_path_factory.mktemp("chip")
     header = resources.files("quintet.gateware.memory.chips") / "sdr_sdram.hpp"
-    (folder / "main.cpp").write_text(f'#include "{header}"\n' + r'''
+    (folder / "main.cpp").write_text(
+        f'#include "{header}"\n'
+        + r"""
 #include <cstdlib>
 #include <iostream>
 int main(int argc, char **argv) {
@@ -142,21 +203,38 @@ int main(int argc, char **argv) {
         std::cout << chip.dq() << "\n";
     }
 }
-''')
-    compiler = next(([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),
-                    [sys.executable, "-m", "ziglang", "c++"])
-    subprocess.run([*compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "main.cpp", "-o", "chip"], cwd=folder,
-                   check=True)
+"""
+    )
+    compiler = next(
+        ([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),
+        [sys.executable, "-m", "ziglang", "c++"],
+    )
+    subprocess.run(
+        [*compiler, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "main.cpp", "-o", "chip"],
+        cwd=folder,
+        check=True,
+    )
 
     def run(script, part=PART, path=PATH):
         names = ("cke", "cs_n", "ras_n", "cas_n", "we_n", "ba", "a", "dqm", "dq", "dq_oe")
         default = dict(cke=1, cs_n=1, ras_n=1, cas_n=1, we_n=1, ba=0, a=0, dqm=0, dq=0, dq_oe=0)
-        text = "\n".join(" ".join(str(int((default | lines)[n])) for n in names) for lines in script)
-        done = subprocess.run([folder / "chip", *(str(round(ns * 1000)) for ns in (part.t_rp, *path.rises, *path.returns))], input=text, capture_output=True, text=True,
-                              check=True)
+        text = "\n".join(
+            " ".join(str(int((default | lines)[n])) for n in names) for lines in script
+        )
+        done = subprocess.run(
+            [
+                folder / "chip",
+                *(str(round(ns * 1000)) for ns in (part.t_rp, *path.rises, *path.returns)),
+            ],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         seen = done.stdout.split("\n")[:-1]
         violation = seen.pop() if seen and seen[-1].startswith("SDRAM") else None
         return violation, [int(value) for value in seen]
+
     return run
 
 
@@ -166,7 +244,7 @@ def test_legal(name, cpp):
     assert violation is None
     violation, twin = cpp(LEGAL[name])
     assert violation is None
-    assert [0xa5a5 if value is None else value for value in seen] == twin
+    assert [0xA5A5 if value is None else value for value in seen] == twin
 
 
 @pytest.mark.parametrize("rule", BROKEN)
@@ -185,29 +263,56 @@ def test_clock_too_fast_for_the_latency():
 
 
 def test_data_of_legal_sequences():
-    assert run_python(LEGAL["write and read"])[1].count(0xbeef) == 1
-    assert run_python(LEGAL["masked write"])[1].count(0x12cd) == 1
+    assert run_python(LEGAL["write and read"])[1].count(0xBEEF) == 1
+    assert run_python(LEGAL["masked write"])[1].count(0x12CD) == 1
     script = LEGAL["latency of 3"]
     seen = run_python(script)[1]
     # Driven from the edge before that of the CAS latency on.
-    assert seen.index(0x55aa) == len(script) - 6 + 2
+    assert seen.index(0x55AA) == len(script) - 6 + 2
 
 
 # At 10 ns: set-up 1.5, hold 1.0, access time 6.0, data stay 2.5.
-@pytest.mark.parametrize("rises, rule", [
-    ((1.4, 5), "set-up time of the lines"), ((1.5, 9), None), ((5, 9.1), "hold time of the lines"), ((-3, -1), "set-up time of the lines")])
+@pytest.mark.parametrize(
+    "rises, rule",
+    [
+        ((1.4, 5), "set-up time of the lines"),
+        ((1.5, 9), None),
+        ((5, 9.1), "hold time of the lines"),
+        ((-3, -1), "set-up time of the lines"),
+    ],
+)
 def test_lines_that_change_when_the_chip_looks(rises, rule, cpp):
     path = ClockPath(rises, PATH.returns)
     violation, _ = run_python(LEGAL["write and read"], path=path)
-    assert violation == (rule and f"SDRAM: {rule} (edge 51)") == cpp(LEGAL["write and read"], path=path)[0]
+    assert (
+        violation
+        == (rule and f"SDRAM: {rule} (edge 51)")
+        == cpp(LEGAL["write and read"], path=path)[0]
+    )
 
 
-@pytest.mark.parametrize("returns, after", [
-    ((-2.5, 4), 0), ((-2.6, 4), None), ((-2.5, 4.1), None), ((7.4, 8), None), ((7.5, 14), 1), ((17.5, 24), 2), ((27.5, 34), 3), ((40, 44), None)])
+@pytest.mark.parametrize(
+    "returns, after",
+    [
+        ((-2.5, 4), 0),
+        ((-2.6, 4), None),
+        ((-2.5, 4.1), None),
+        ((7.4, 8), None),
+        ((7.5, 14), 1),
+        ((17.5, 24), 2),
+        ((27.5, 34), 3),
+        ((40, 44), None),
+    ],
+)
 def test_data_are_seen_where_they_are_in_time_and_nowhere_else(returns, after, cpp):
     path, script = ClockPath(PATH.rises, returns), LEGAL["write and read"]
     violation, seen = run_python(script, path=path)
     twin = cpp(script, path=path)
-    assert violation is twin[0] is None and [0xa5a5 if value is None else value for value in seen] == twin[1]
-    first = run_python(script)[1].index(0xbeef)
-    assert [i for i, value in enumerate(seen) if value == 0xbeef] == ([] if after is None else [first + after])
+    assert (
+        violation is twin[0] is None
+        and [0xA5A5 if value is None else value for value in seen] == twin[1]
+    )
+    first = run_python(script)[1].index(0xBEEF)
+    assert [i for i, value in enumerate(seen) if value == 0xBEEF] == (
+        [] if after is None else [first + after]
+    )

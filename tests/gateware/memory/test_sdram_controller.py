@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The SDRAM controller against the chip model, which raises at every broken rule."""
+
 import os
 import random
 import time
@@ -21,8 +22,12 @@ def traffic(*, part, clock_hz, capture, seed, stall, requests, pauses=True):
     driver = PortDriver(system.port, seed=seed, stall=stall, early_data=bool(seed & 1))
     row = beat << system.controller.part.column_bits
     shadow, checks = {}, []
-    # A few places, ends of rows and of the memory among them, so that what is written is read again.
-    places = [k * row + d for k in (0, 1, 2, 4, 8, 12, 16) for d in (0, row - 24 * beat)] + [size // 2, size - 24 * beat]
+    # A few places, ends of rows and of the memory among them, so that what is written is read
+    # again.
+    places = [k * row + d for k in (0, 1, 2, 4, 8, 12, 16) for d in (0, row - 24 * beat)] + [
+        size // 2,
+        size - 24 * beat,
+    ]
 
     def ask():
         beats = rnd.choice((1, 1, 2, 4, 9, 40, 256 if not stall else 20))
@@ -40,7 +45,13 @@ def traffic(*, part, clock_hz, capture, seed, stall, requests, pauses=True):
                     if masks[i // beat] >> i % beat & 1:
                         shadow[at + i] = data[i]
         else:
-            checks.append((driver.read(at, beats), outside, [shadow.get(at + i, 0) for i in range(beats * beat)]))
+            checks.append(
+                (
+                    driver.read(at, beats),
+                    outside,
+                    [shadow.get(at + i, 0) for i in range(beats * beat)],
+                )
+            )
 
     done = []
 
@@ -68,17 +79,27 @@ def traffic(*, part, clock_hz, capture, seed, stall, requests, pauses=True):
     return system
 
 
-@pytest.mark.parametrize("part,mhz,capture,stall", [
-    ("W9825G6", 100, 1, 0.0), ("W9825G6", 60, 0, 0.3), ("W9825G6", 133, 2, 0.1), ("M12L64322A", 100, 1, 0.2)])
+@pytest.mark.parametrize(
+    "part,mhz,capture,stall",
+    [
+        ("W9825G6", 100, 1, 0.0),
+        ("W9825G6", 60, 0, 0.3),
+        ("W9825G6", 133, 2, 0.1),
+        ("M12L64322A", 100, 1, 0.2),
+    ],
+)
 def test_random_traffic(part, mhz, capture, stall):
     part = replace(PARTS[part], masks=True)
-    system = traffic(part=part, clock_hz=mhz * 1e6, capture=capture, seed=mhz, stall=stall, requests=150)
+    system = traffic(
+        part=part, clock_hz=mhz * 1e6, capture=capture, seed=mhz, stall=stall, requests=150
+    )
     assert system.chip.counts["refresh"] >= 1
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_refreshes_in_any_state(seed):
-    """A part that wants a refresh every 64 cycles: they interrupt bursts, stalls and changes of row at every point."""
+    """A part that wants a refresh every 64 cycles: they interrupt bursts, stalls and changes of row
+    at every point."""
     part = replace(PARTS["W9825G6"], refreshes=100_000)
     system = traffic(part=part, clock_hz=100e6, capture=1, seed=seed, stall=0.0, requests=200)
     assert system.chip.counts["refresh"] > 60
@@ -91,13 +112,29 @@ def test_random_traffic_campaign():
     runs = 0
     while time.monotonic() < end:
         rnd = random.Random(seed)
-        part = SDRAMPart("random", data_bits=rnd.choice((16, 32)), bank_bits=2, row_bits=rnd.choice((11, 12, 13)),
-                         column_bits=rnd.choice((8, 9, 10)), t_rcd=rnd.choice((15, 18, 20)), t_rp=rnd.choice((15, 18, 20)),
-                         t_wr=rnd.choice((12, 15, 20)), t_ras=rnd.choice((37, 42, 45)), t_rc=rnd.choice((55, 60, 70)),
-                         t_rfc=rnd.choice((60, 70, 80)), t_rrd=rnd.choice((10, 12, 15)),
-                         refreshes=rnd.choice((8192, 40_000, 90_000)))
-        traffic(part=part, clock_hz=rnd.choice((50e6, 75e6, 100e6, 125e6, 143e6)), capture=rnd.randrange(4), seed=seed,
-                stall=rnd.choice((0.0, 0.1, 0.5)), requests=100)
+        part = SDRAMPart(
+            "random",
+            data_bits=rnd.choice((16, 32)),
+            bank_bits=2,
+            row_bits=rnd.choice((11, 12, 13)),
+            column_bits=rnd.choice((8, 9, 10)),
+            t_rcd=rnd.choice((15, 18, 20)),
+            t_rp=rnd.choice((15, 18, 20)),
+            t_wr=rnd.choice((12, 15, 20)),
+            t_ras=rnd.choice((37, 42, 45)),
+            t_rc=rnd.choice((55, 60, 70)),
+            t_rfc=rnd.choice((60, 70, 80)),
+            t_rrd=rnd.choice((10, 12, 15)),
+            refreshes=rnd.choice((8192, 40_000, 90_000)),
+        )
+        traffic(
+            part=part,
+            clock_hz=rnd.choice((50e6, 75e6, 100e6, 125e6, 143e6)),
+            capture=rnd.randrange(4),
+            seed=seed,
+            stall=rnd.choice((0.0, 0.1, 0.5)),
+            requests=100,
+        )
         seed += 1
         runs += 1
     print(f"{runs} runs")
@@ -140,13 +177,18 @@ def test_refreshes_interrupt_a_stalled_write():
     assert done
 
 
-@pytest.mark.parametrize("pattern,bar,mhz", [
-    ("sequential read", 0.97, 60), ("sequential write", 0.97, 100), ("sequential read", 0.97, 100),
-    ("64-beat bursts, read and write in turn, different banks, new rows", 0.92, 60),
-    ("64-beat bursts, read and write in turn, different banks, new rows", 0.92, 100),
-    ("64-beat bursts, read and write in turn, one bank, another row", 0.85, 60),
-    ("64-beat bursts, read and write in turn, one bank, another row", 0.85, 100),
-])
+@pytest.mark.parametrize(
+    "pattern,bar,mhz",
+    [
+        ("sequential read", 0.97, 60),
+        ("sequential write", 0.97, 100),
+        ("sequential read", 0.97, 100),
+        ("64-beat bursts, read and write in turn, different banks, new rows", 0.92, 60),
+        ("64-beat bursts, read and write in turn, different banks, new rows", 0.92, 100),
+        ("64-beat bursts, read and write in turn, one bank, another row", 0.85, 60),
+        ("64-beat bursts, read and write in turn, one bank, another row", 0.85, 100),
+    ],
+)
 def test_throughput(pattern, bar, mhz):
     fraction, refreshes = measure(pattern=pattern, clock_hz=mhz * 1e6, cycles=6000)
     assert fraction >= bar
@@ -176,24 +218,42 @@ def test_latency_of_an_open_row():
     assert done
 
 
-@pytest.mark.parametrize("kwargs,message", [
-    (dict(part="W9825"), "SDRAM part must be one of W9825G6, .* or a SDRAMPart, not 'W9825'"),
-    (dict(clock_hz=200e6), "Clock of 200 MHz is above the 143 MHz of SDRAM part 'W9825G6'"),
-    (dict(clock_hz=4e5), "Clock of 0.4 MHz is too slow to refresh SDRAM part 'W9825G6'"),
-    (dict(clock_hz=0), "Clock must be a positive number of Hz, not 0"),
-    (dict(capture=4), "Capture delay must be an integer from 0 to 3 cycles, not 4"),
-    (dict(powerup_ns=-1), "Power-up time must be a number of nanoseconds, not -1"),
-    (dict(part=SDRAMPart("narrow", 8, 2, 12, 9)), "SDRAM part must be 16 or 32 bits wide, not 8"),
-])
+@pytest.mark.parametrize(
+    "kwargs,message",
+    [
+        (dict(part="W9825"), "SDRAM part must be one of W9825G6, .* or a SDRAMPart, not 'W9825'"),
+        (dict(clock_hz=200e6), "Clock of 200 MHz is above the 143 MHz of SDRAM part 'W9825G6'"),
+        (dict(clock_hz=4e5), "Clock of 0.4 MHz is too slow to refresh SDRAM part 'W9825G6'"),
+        (dict(clock_hz=0), "Clock must be a positive number of Hz, not 0"),
+        (dict(capture=4), "Capture delay must be an integer from 0 to 3 cycles, not 4"),
+        (dict(powerup_ns=-1), "Power-up time must be a number of nanoseconds, not -1"),
+        (
+            dict(part=SDRAMPart("narrow", 8, 2, 12, 9)),
+            "SDRAM part must be 16 or 32 bits wide, not 8",
+        ),
+    ],
+)
 def test_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         SDRAMController(**{"part": "W9825G6", "clock_hz": 100e6, **kwargs})
 
 
-@pytest.mark.parametrize("kwargs,message", [
-    (dict(data_bits=12), r"data_bits of SDRAM part 'x' must be in \(8, 16, 32\), not 12"),
-    (dict(t_rp=0), "t_rp of SDRAM part 'x' must be a positive number, not 0"),
-])
+@pytest.mark.parametrize(
+    "kwargs,message",
+    [
+        (dict(data_bits=12), r"data_bits of SDRAM part 'x' must be in \(8, 16, 32\), not 12"),
+        (dict(t_rp=0), "t_rp of SDRAM part 'x' must be a positive number, not 0"),
+    ],
+)
 def test_part_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
-        SDRAMPart(**{"name": "x", "data_bits": 16, "bank_bits": 2, "row_bits": 12, "column_bits": 9, **kwargs})
+        SDRAMPart(
+            **{
+                "name": "x",
+                "data_bits": 16,
+                "bank_bits": 2,
+                "row_bits": 12,
+                "column_bits": 9,
+                **kwargs,
+            }
+        )

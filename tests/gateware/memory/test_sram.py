@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The asynchronous SRAM's controller against the chip model, which raises at every broken rule."""
+
 import random
 from types import SimpleNamespace
 
@@ -16,13 +17,16 @@ SMALL = SRAMPart("small", address_bits=10, t_aa=10, t_wp=8, t_sd=6)
 
 
 def simulate(dut, chip, driver, bench):
-    """The registers of the I/O cells stand here: levels a cycle late, data of the pads a cycle late."""
+    """The registers of the I/O cells stand here: levels a cycle late, data of the pads a cycle
+    late."""
     pins = dut.pins
 
     async def sampled(ctx):
         # Levels at the end of a cycle are those that the I/O registers take.
         level, seen = (0, 0, 0, 0, 0, 0), 0
-        async for values in ctx.tick().sample(pins.a, pins.oe, pins.we, pins.be, pins.d.o, pins.d.oe):
+        async for values in ctx.tick().sample(
+            pins.a, pins.oe, pins.we, pins.be, pins.d.o, pins.d.oe
+        ):
             seen = chip.cycle(*level)
             level = tuple(values[2:])
             ctx.set(pins.d.i, seen)
@@ -65,7 +69,7 @@ def test_random_traffic(seed, stall, beat):
                     if masks[i // beat] >> i % beat & 1:
                         shadow[at + i] = data[i]
         else:
-            checks.append((driver.read(at, beats), outside, bytes(shadow[at:at + beat * beats])))
+            checks.append((driver.read(at, beats), outside, bytes(shadow[at : at + beat * beats])))
 
     async def bench(ctx):
         await driver.drain(ctx)
@@ -105,7 +109,9 @@ def test_streams_use_the_pins_in_nine_cycles_of_ten(write, cycles, beat):
 
 
 def test_a_clock_too_fast_is_refused():
-    with pytest.raises(ValueError, match=r"Clock of 60 MHz is above the 55.56 MHz of SRAM part 'IS61WV25616'"):
+    with pytest.raises(
+        ValueError, match=r"Clock of 60 MHz is above the 55.56 MHz of SRAM part 'IS61WV25616'"
+    ):
         SRAMController(part="IS61WV25616", clock_hz=60e6)
     with pytest.raises(ValueError, match="Clock must be a positive number of Hz, not 0"):
         SRAMController(part="IS61WV25616", clock_hz=0)
@@ -117,7 +123,9 @@ def test_a_clock_too_fast_is_refused():
 
 def test_parts_are_checked():
     assert PARTS["IS61WV25616"].size == 512 << 10
-    with pytest.raises(ValueError, match="SRAM part must be one of IS61WV25616 or a SRAMPart, not 'none'"):
+    with pytest.raises(
+        ValueError, match="SRAM part must be one of IS61WV25616 or a SRAMPart, not 'none'"
+    ):
         SRAMController(part="none", clock_hz=30e6)
     with pytest.raises(ValueError, match="address_bits of SRAM part 'x' must be 10 to 22, not 30"):
         SRAMPart("x", address_bits=30, t_aa=10, t_wp=8, t_sd=6)
@@ -129,16 +137,19 @@ def test_parts_are_checked():
 
 
 # Levels of two cycles after an idle one: a, oe, we, be, d, d_oe.
-@pytest.mark.parametrize("levels, message", [
-    ([(1, 0, 2, 3, 7, 1), (1, 0, 0, 3, 7, 1)], "ends when address and data may change"),
-    ([(1, 0, 1, 3, 7, 1)], "begins when the address may change"),
-    ([(1, 0, 2, 3, 7, 1), (2, 0, 1, 3, 7, 1)], "address, byte enables or data change"),
-    ([(1, 0, 2, 3, 7, 0)], "without driven data"),
-    ([(1, 1, 0, 3, 7, 1)], "both sides drive"),
-    ([(1, 1, 0, 3, 0, 0), (1, 0, 0, 3, 7, 1)], "both sides drive"),
-    ([(1, 0, 0, 3, 7, 1), (1, 1, 0, 3, 0, 0)], "both sides drive"),
-    ([(1, 0, 2, 3, 7, 1), (1, 0, 3, 3, 7, 1)], "longer than a cycle"),
-])
+@pytest.mark.parametrize(
+    "levels, message",
+    [
+        ([(1, 0, 2, 3, 7, 1), (1, 0, 0, 3, 7, 1)], "ends when address and data may change"),
+        ([(1, 0, 1, 3, 7, 1)], "begins when the address may change"),
+        ([(1, 0, 2, 3, 7, 1), (2, 0, 1, 3, 7, 1)], "address, byte enables or data change"),
+        ([(1, 0, 2, 3, 7, 0)], "without driven data"),
+        ([(1, 1, 0, 3, 7, 1)], "both sides drive"),
+        ([(1, 1, 0, 3, 0, 0), (1, 0, 0, 3, 7, 1)], "both sides drive"),
+        ([(1, 0, 0, 3, 7, 1), (1, 1, 0, 3, 0, 0)], "both sides drive"),
+        ([(1, 0, 2, 3, 7, 1), (1, 0, 3, 3, 7, 1)], "longer than a cycle"),
+    ],
+)
 def test_the_chip_knows_its_rules(levels, message):
     chip = SRAMChip(part=SMALL, clock_hz=50e6)
     with pytest.raises(SRAMViolation, match=message):

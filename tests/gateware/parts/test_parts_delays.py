@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Delay lines: the cycles that they take, with registers, stages and block RAM."""
+
 import random
 
 import pytest
@@ -14,8 +15,15 @@ def test_delays_agree_and_clear_empties():
     m, clear = Module(), Signal()
     value = Signal(data.StructLayout({"low": 3, "high": 5}))
     stages = Stages(m, merged={2})
-    late, emptied = delay(m, value, 3, "late"), delay(m, value.as_value(), 3, "emptied", clear=clear)
-    line, kept, carried = DelayLine(m, value.as_value(), "line"), stages.delay(value, 3), stages.carry(value, 0, 4)
+    late, emptied = (
+        delay(m, value, 3, "late"),
+        delay(m, value.as_value(), 3, "emptied", clear=clear),
+    )
+    line, kept, carried = (
+        DelayLine(m, value.as_value(), "line"),
+        stages.delay(value, 3),
+        stages.carry(value, 0, 4),
+    )
     assert late.shape() == value.shape() and stages.delay(value, 0) is value
     tap, none = line[3], line[0]
     first = stages(1, value.low + 1, 4, "first")
@@ -33,7 +41,9 @@ def test_delays_agree_and_clear_empties():
                 want = given[cycle - 3]
                 assert [ctx.get(v) for v in (late.as_value(), tap, kept, carried)] == [want] * 4
                 assert ctx.get(emptied) == (want if fresh >= 3 else 0)
-                assert ctx.get(none) == given[cycle] and ctx.get(second) == (given[cycle - 1] & 7) + 2
+                assert (
+                    ctx.get(none) == given[cycle] and ctx.get(second) == (given[cycle - 1] & 7) + 2
+                )
             fresh = 0 if wipe else fresh + 1
             await ctx.tick()
 

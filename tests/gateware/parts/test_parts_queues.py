@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queues: order, capacity, one entry a cycle."""
+
 import random
 from collections import deque
 
@@ -9,9 +10,16 @@ from amaranth.sim import Simulator
 from quintet.gateware.parts.queues import PairQueue, ShiftQueue, StreamBuffer
 
 
-@pytest.mark.parametrize("make", [
-    lambda: ShiftQueue(shape=8, depth=1), lambda: ShiftQueue(shape=8, depth=2), lambda: ShiftQueue(shape=8, depth=5),
-    lambda: StreamBuffer(shape=8)], ids=["depth-1", "depth-2", "depth-5", "buffer"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ShiftQueue(shape=8, depth=1),
+        lambda: ShiftQueue(shape=8, depth=2),
+        lambda: ShiftQueue(shape=8, depth=5),
+        lambda: StreamBuffer(shape=8),
+    ],
+    ids=["depth-1", "depth-2", "depth-5", "buffer"],
+)
 @pytest.mark.parametrize("giving,taking", [(1.0, 1.0), (0.5, 1.0), (1.0, 0.5), (0.6, 0.6)])
 def test_order_and_rate(make, giving, taking):
     rnd = random.Random(5)
@@ -66,8 +74,15 @@ def test_order_and_capacity_of_a_pair():
             assert ctx.get(dut.i.ready) == (len(inside) < 2)
             assert ctx.get(dut.o.valid) == bool(inside)
             assert ctx.get(dut.o.payload) == (inside[0] if inside else 0)
-            likely = (0.2, 0.5, 0.9, 1.0)[cycle // 100 % 4], (0.9, 1.0, 0.5, 0.2, 0.7)[cycle // 70 % 5]
-            give, take, value = rng.random() < likely[0], rng.random() < likely[1], rng.getrandbits(8)
+            likely = (
+                (0.2, 0.5, 0.9, 1.0)[cycle // 100 % 4],
+                (0.9, 1.0, 0.5, 0.2, 0.7)[cycle // 70 % 5],
+            )
+            give, take, value = (
+                rng.random() < likely[0],
+                rng.random() < likely[1],
+                rng.getrandbits(8),
+            )
             ctx.set(dut.i.valid, give)
             ctx.set(dut.i.payload, value)
             ctx.set(dut.o.ready, take and bool(inside))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Block RAM: the twin's latency and its answer to a collision, the shapes and pins of the chips' blocks."""
+"""Block RAM: the twin's latency and its answer to a collision, the shapes and pins of the chips'
+blocks."""
+
 import random
 import re
 
@@ -21,7 +23,12 @@ def test_twin_reads_what_was_written(latency):
         for cycle in range(400):
             if cycle >= latency:
                 assert ctx.get(dut.read_data) == expected[cycle - latency]
-            write, at, value, read = rng.random() < 0.6, rng.randrange(32), rng.getrandbits(20), rng.randrange(32)
+            write, at, value, read = (
+                rng.random() < 0.6,
+                rng.randrange(32),
+                rng.getrandbits(20),
+                rng.randrange(32),
+            )
             ctx.set(dut.write_en, write)
             ctx.set(dut.write_addr, at)
             ctx.set(dut.write_data, value)
@@ -42,11 +49,19 @@ def test_twin_reads_what_was_written(latency):
     sim.run()
 
 
-@pytest.mark.parametrize(("family", "width", "depth", "shape"), [
-    ("ecp5", 64, 4096, (4096, 4)), ("ecp5", 256, 512, (512, 36)), ("ecp5", 96, 2048, (2048, 9)),
-    ("ecp5", 64, 32, (512, 36)), ("ecp5", 64, 32768, (16384, 1)), ("ice40", 32, 1024, (1024, 4)),
-    ("ice40", 128, 256, (256, 16)), ("ice40", 32, 16, (256, 16)),
-])
+@pytest.mark.parametrize(
+    ("family", "width", "depth", "shape"),
+    [
+        ("ecp5", 64, 4096, (4096, 4)),
+        ("ecp5", 256, 512, (512, 36)),
+        ("ecp5", 96, 2048, (2048, 9)),
+        ("ecp5", 64, 32, (512, 36)),
+        ("ecp5", 64, 32768, (16384, 1)),
+        ("ice40", 32, 1024, (1024, 4)),
+        ("ice40", 128, 256, (256, 16)),
+        ("ice40", 32, 16, (256, 16)),
+    ],
+)
 def test_shape_with_the_fewest_blocks(family, width, depth, shape):
     assert best_shape(family, width, depth) == shape
     blocks = -(-width // shape[1]) * -(-depth // shape[0])
@@ -65,15 +80,23 @@ def test_copies_of_the_address_on_an_ecp5():
     """One for every eight blocks, and synthesis keeps them apart: they are instances."""
     text = rtlil.convert(BlockRAM(width=64, depth=8192, latency=3, family="ecp5"))
     assert len(re.findall(r"cell \\?TRELLIS_FF ", text)) == 4 * 13
-    assert "TRELLIS_FF" not in rtlil.convert(BlockRAM(width=64, depth=8192, latency=2, family="ecp5"))
+    assert "TRELLIS_FF" not in rtlil.convert(
+        BlockRAM(width=64, depth=8192, latency=2, family="ecp5")
+    )
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"width": 0, "depth": 4}, "Width must be an integer from 1 to 65536, not 0"),
-    ({"width": 4, "depth": 0}, "Depth must be an integer from 1 to 16777216, not 0"),
-    ({"width": 4, "depth": 4, "latency": 4}, "Latency must be an integer from 1 to 3, not 4"),
-    ({"width": 4, "depth": 4, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"width": 0, "depth": 4}, "Width must be an integer from 1 to 65536, not 0"),
+        ({"width": 4, "depth": 0}, "Depth must be an integer from 1 to 16777216, not 0"),
+        ({"width": 4, "depth": 4, "latency": 4}, "Latency must be an integer from 1 to 3, not 4"),
+        (
+            {"width": 4, "depth": 4, "family": "xc7"},
+            "Family must be one of None, 'ecp5', 'ice40', not 'xc7'",
+        ),
+    ],
+)
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         BlockRAM(**arguments)

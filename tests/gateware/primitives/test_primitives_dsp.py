@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Multipliers: products, the twins' latency, and the cells that the wrappers ask for."""
+
 import itertools
 import random
 import re
@@ -31,8 +32,9 @@ def products(dut, operands):
     return results
 
 
-@pytest.mark.parametrize(("kind", "limit", "fabric"), [
-    ("dsp", None, False), ("dsp", 1, True), ("lut", None, False)])
+@pytest.mark.parametrize(
+    ("kind", "limit", "fabric"), [("dsp", None, False), ("dsp", 1, True), ("lut", None, False)]
+)
 def test_twins_multiply_with_the_stated_latency(kind, limit, fabric):
     dut = MultiplierArray(lanes=4, kind=kind, dsp_limit=limit, fabric_register=fabric)
     assert dut.latency == 2 + fabric
@@ -49,7 +51,9 @@ def test_twins_multiply_with_the_stated_latency(kind, limit, fabric):
 def test_operands_of_16_bits(kind, family):
     dut = MultiplierArray(lanes=2, kind=kind, width=16, family=family)
     rng = random.Random(2)
-    values = [-32768, -32767, -1, 0, 1, 255, 256, 32767] + [rng.randint(-32768, 32767) for _ in range(8)]
+    values = [-32768, -32767, -1, 0, 1, 255, 256, 32767] + [
+        rng.randint(-32768, 32767) for _ in range(8)
+    ]
     operands = [[(a, b), (b, -1 - a)] for a in values for b in values]
     assert products(dut, operands) == [[a * b for a, b in row] for row in operands]
 
@@ -66,10 +70,16 @@ def cells(dut):
     return re.findall(r"cell \\(MULT18X18D|SB_MAC16) ", rtlil.convert(dut))
 
 
-@pytest.mark.parametrize(("family", "kind", "limit", "lanes", "cell", "number"), [
-    ("ecp5", "dsp", None, 6, "MULT18X18D", 6), ("ecp5", "dsp", 4, 6, "MULT18X18D", 4),
-    ("ice40", "dsp", None, 6, "SB_MAC16", 3), ("ice40", "dsp", 1, 6, "SB_MAC16", 1), ("ecp5", "lut", None, 6, "", 0),
-])
+@pytest.mark.parametrize(
+    ("family", "kind", "limit", "lanes", "cell", "number"),
+    [
+        ("ecp5", "dsp", None, 6, "MULT18X18D", 6),
+        ("ecp5", "dsp", 4, 6, "MULT18X18D", 4),
+        ("ice40", "dsp", None, 6, "SB_MAC16", 3),
+        ("ice40", "dsp", 1, 6, "SB_MAC16", 1),
+        ("ecp5", "lut", None, 6, "", 0),
+    ],
+)
 def test_cells_of_the_chips(family, kind, limit, lanes, cell, number):
     dut = MultiplierArray(lanes=lanes, kind=kind, dsp_limit=limit, family=family)
     assert cells(dut) == [cell] * number and dut.dsps == number
@@ -81,13 +91,19 @@ def test_one_cell_for_a_product_of_16_bits(family, cell):
     assert cells(dut) == [cell] * 3 and dut.dsps == 3
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"lanes": 2, "width": 9}, "Width of operands must be 8 or 16, not 9"),
-    ({"lanes": 0}, "Number of lanes must be a positive integer, not 0"),
-    ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be dsp or lut, not 'fast'"),
-    ({"lanes": 2, "dsp_limit": -1}, "Limit of DSPs must be None or a non-negative integer, not -1"),
-    ({"lanes": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"lanes": 2, "width": 9}, "Width of operands must be 8 or 16, not 9"),
+        ({"lanes": 0}, "Number of lanes must be a positive integer, not 0"),
+        ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be dsp or lut, not 'fast'"),
+        (
+            {"lanes": 2, "dsp_limit": -1},
+            "Limit of DSPs must be None or a non-negative integer, not -1",
+        ),
+        ({"lanes": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
+    ],
+)
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         MultiplierArray(**arguments)

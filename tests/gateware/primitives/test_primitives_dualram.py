@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""True dual-port block RAM, block RAM in halves, registers that are kept: twins, and what is instantiated."""
+"""True dual-port block RAM, block RAM in halves, registers that are kept: twins, and what is
+instantiated."""
+
 import random
 import re
 
@@ -34,13 +36,21 @@ def test_dual_port_twin(width):
             a, b = rng.randrange(16), rng.randrange(16)
             write_a, write_b = rng.random() < 0.4, rng.random() < 0.4 and a != b
             values = rng.getrandbits(width), rng.getrandbits(width)
-            for port, addr, write, value in (("a", a, write_a, values[0]), ("b", b, write_b, values[1])):
+            for port, addr, write, value in (
+                ("a", a, write_a, values[0]),
+                ("b", b, write_b, values[1]),
+            ):
                 ctx.set(getattr(dut, f"{port}_addr"), addr)
                 ctx.set(getattr(dut, f"{port}_write"), write)
                 ctx.set(getattr(dut, f"{port}_write_data"), value)
-            # What is undefined is the complement: of a port that writes, and of one that reads where the other writes.
-            expected.append((contents[a] ^ (ones if write_a or write_b and a == b else 0),
-                             contents[b] ^ (ones if write_b or write_a and a == b else 0)))
+            # What is undefined is the complement: of a port that writes, and of one that reads
+            # where the other writes.
+            expected.append(
+                (
+                    contents[a] ^ (ones if write_a or write_b and a == b else 0),
+                    contents[b] ^ (ones if write_b or write_a and a == b else 0),
+                )
+            )
             if write_a:
                 contents[a] = values[0]
             if write_b:
@@ -59,10 +69,26 @@ def test_halves_are_written_apart():
         for cycle in range(400):
             if cycle >= 2:
                 assert ctx.get(dut.read_data) == expected[cycle - 2]
-            at, read, enable, value = rng.randrange(8), rng.randrange(8), rng.randrange(4), rng.getrandbits(32)
-            for name, given in (("write_addr", at), ("read_addr", read), ("write_en", enable), ("write_data", value)):
+            at, read, enable, value = (
+                rng.randrange(8),
+                rng.randrange(8),
+                rng.randrange(4),
+                rng.getrandbits(32),
+            )
+            for name, given in (
+                ("write_addr", at),
+                ("read_addr", read),
+                ("write_en", enable),
+                ("write_data", value),
+            ):
                 ctx.set(getattr(dut, name), given)
-            expected.append(sum((contents[read][h] ^ (0xFFFF if at == read and enable >> h & 1 else 0)) << 16 * h for h in range(2)))
+            expected.append(
+                sum(
+                    (contents[read][h] ^ (0xFFFF if at == read and enable >> h & 1 else 0))
+                    << 16 * h
+                    for h in range(2)
+                )
+            )
             for h in range(2):
                 if enable >> h & 1:
                     contents[at][h] = value >> 16 * h & 0xFFFF
@@ -71,7 +97,7 @@ def test_halves_are_written_apart():
     simulate(dut, drive)
 
 
-MAIN = r'''
+MAIN = r"""
 #include "design.cc"
 #include <cstdio>
 #include <random>
@@ -101,7 +127,7 @@ int main() {
     }
     return 0;
 }
-'''
+"""
 
 
 def test_cells_equal_twins(tmp_path):
@@ -110,14 +136,28 @@ def test_cells_equal_twins(tmp_path):
         halves = m.submodules[f"{name}_halves"] = HalvesRAM(depth=512, family=family)
         o = Signal(64, name=f"{name}_o")
         m.d.comb += [
-            dual.a_addr.eq(inputs["a"]), dual.b_addr.eq(inputs["b"]), dual.a_write.eq(inputs["wa"]), dual.b_write.eq(inputs["wb"]),
-            dual.a_write_data.eq(inputs["data"][:16]), dual.b_write_data.eq(inputs["data"][16:]),
-            halves.write_addr.eq(inputs["at"]), halves.read_addr.eq(inputs["from"]), halves.write_en.eq(inputs["write"]),
-            halves.write_data.eq(inputs["data"]), o.eq(Cat(dual.a_data, dual.b_data, halves.read_data))]
+            dual.a_addr.eq(inputs["a"]),
+            dual.b_addr.eq(inputs["b"]),
+            dual.a_write.eq(inputs["wa"]),
+            dual.b_write.eq(inputs["wb"]),
+            dual.a_write_data.eq(inputs["data"][:16]),
+            dual.b_write_data.eq(inputs["data"][16:]),
+            halves.write_addr.eq(inputs["at"]),
+            halves.read_addr.eq(inputs["from"]),
+            halves.write_en.eq(inputs["write"]),
+            halves.write_data.eq(inputs["data"]),
+            o.eq(Cat(dual.a_data, dual.b_data, halves.read_data)),
+        ]
         return o
 
-    run_pair(tmp_path, cell=dp16kd(), inputs={"a": 10, "b": 10, "wa": 1, "wb": 1, "at": 9, "from": 9, "write": 2, "data": 32},
-             add=add, main=MAIN, family="ecp5")
+    run_pair(
+        tmp_path,
+        cell=dp16kd(),
+        inputs={"a": 10, "b": 10, "wa": 1, "wb": 1, "at": 9, "from": 9, "write": 2, "data": 32},
+        add=add,
+        main=MAIN,
+        family="ecp5",
+    )
 
 
 def test_cells():
@@ -127,14 +167,31 @@ def test_cells():
     # The word is where the width has it: address from bit 3 or 4 on, and all data bits.
     for width, depth, bits, low in ((9, 2048, 9, 3), (18, 1024, 18, 4)):
         text = rtlil.convert(DualPortRAM(depth=depth, width=width, family="ecp5"))
-        assert re.search(rf"\\DATA_WIDTH_B {bits}\b", text) and f"connect \\DOB{width - 1} " in text and f"connect \\DOB{width} " not in text
-        assert re.search(rf"connect \\ADA{low} \\a_addr \[0\]", text) and re.search(r"connect \\ADB13 \\b_addr \[\d+\]", text)
+        assert (
+            re.search(rf"\\DATA_WIDTH_B {bits}\b", text)
+            and f"connect \\DOB{width - 1} " in text
+            and f"connect \\DOB{width} " not in text
+        )
+        assert re.search(rf"connect \\ADA{low} \\a_addr \[0\]", text) and re.search(
+            r"connect \\ADB13 \\b_addr \[\d+\]", text
+        )
         assert re.search(rf"connect \\DIA{width - 1} \\a_write_data \[{width - 1}\]", text)
     text = rtlil.convert(HalvesRAM(depth=512, family="ecp5"))
-    assert len(re.findall(r"cell \\DP16KD ", text)) == 1 and 'parameter \\REGMODE_B "OUTREG"' in text
-    assert len(re.findall(r"cell \\SB_RAM40_4K ", rtlil.convert(HalvesRAM(depth=256, family="ice40")))) == 2
-    assert len(re.findall(r"cell \\TRELLIS_FF ", rtlil.convert(KeptRegister(width=5, family="ecp5")))) == 5
-    assert len(re.findall(r"cell \\SB_DFF ", rtlil.convert(KeptRegister(width=5, family="ice40")))) == 5
+    assert (
+        len(re.findall(r"cell \\DP16KD ", text)) == 1 and 'parameter \\REGMODE_B "OUTREG"' in text
+    )
+    assert (
+        len(re.findall(r"cell \\SB_RAM40_4K ", rtlil.convert(HalvesRAM(depth=256, family="ice40"))))
+        == 2
+    )
+    assert (
+        len(re.findall(r"cell \\TRELLIS_FF ", rtlil.convert(KeptRegister(width=5, family="ecp5"))))
+        == 5
+    )
+    assert (
+        len(re.findall(r"cell \\SB_DFF ", rtlil.convert(KeptRegister(width=5, family="ice40"))))
+        == 5
+    )
 
 
 def test_kept_register_is_one_cycle():
@@ -149,17 +206,36 @@ def test_kept_register_is_one_cycle():
     simulate(dut, drive)
 
 
-@pytest.mark.parametrize(("make", "arguments", "message"), [
-    (DualPortRAM, {"depth": 2048}, "Depth must be a power of two from 2 to 1024, not 2048"),
-    (DualPortRAM, {"depth": 48}, "Depth must be a power of two from 2 to 1024, not 48"),
-    (DualPortRAM, {"depth": 4096, "width": 9}, "Depth must be a power of two from 2 to 2048, not 4096"),
-    (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 9, 16 or 18, not 8"),
-    (DualPortRAM, {"depth": 64, "family": "ice40"}, "Family must be 'ecp5' or None for a true dual-port block RAM, not 'ice40'"),
-    (HalvesRAM, {"depth": 1024}, "Depth must be a power of two from 2 to 512, not 1024"),
-    (HalvesRAM, {"depth": 64, "family": "x"}, "Family must be one of None, 'ecp5', 'ice40', not 'x'"),
-    (KeptRegister, {"width": 0}, "Width must be a positive integer, not 0"),
-    (KeptRegister, {"width": 1, "family": "x"}, "Family must be one of None, 'ecp5', 'ice40', not 'x'"),
-])
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (DualPortRAM, {"depth": 2048}, "Depth must be a power of two from 2 to 1024, not 2048"),
+        (DualPortRAM, {"depth": 48}, "Depth must be a power of two from 2 to 1024, not 48"),
+        (
+            DualPortRAM,
+            {"depth": 4096, "width": 9},
+            "Depth must be a power of two from 2 to 2048, not 4096",
+        ),
+        (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 9, 16 or 18, not 8"),
+        (
+            DualPortRAM,
+            {"depth": 64, "family": "ice40"},
+            "Family must be 'ecp5' or None for a true dual-port block RAM, not 'ice40'",
+        ),
+        (HalvesRAM, {"depth": 1024}, "Depth must be a power of two from 2 to 512, not 1024"),
+        (
+            HalvesRAM,
+            {"depth": 64, "family": "x"},
+            "Family must be one of None, 'ecp5', 'ice40', not 'x'",
+        ),
+        (KeptRegister, {"width": 0}, "Width must be a positive integer, not 0"),
+        (
+            KeptRegister,
+            {"width": 1, "family": "x"},
+            "Family must be one of None, 'ecp5', 'ice40', not 'x'",
+        ),
+    ],
+)
 def test_refused(make, arguments, message):
     with pytest.raises(ValueError) as error:
         make(**arguments)

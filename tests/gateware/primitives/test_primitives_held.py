@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Multipliers that keep a weight: against Python, and the cell against its twin by CXXRTL."""
+
 import json
 import random
 
@@ -12,7 +13,7 @@ from quintet.gateware.primitives.held import HeldMultipliers
 from quintet.tools.build.bitstream import synthesise
 from tests.support.cells import ice40_cell, run_pair
 
-MAIN = r'''
+MAIN = r"""
 #include "design.cc"
 #include <cstdio>
 #include <random>
@@ -39,22 +40,46 @@ int main() {
     }
     return loaded ? 0 : 2;
 }
-'''
+"""
 
 
-@pytest.mark.parametrize("registered, kind, cells", [(False, "dsp", ("SB_MAC16",)), (True, "dsp", ("SB_MAC16",)), (False, "rows", ("SB_LUT4", "SB_CARRY"))])
+@pytest.mark.parametrize(
+    "registered, kind, cells",
+    [
+        (False, "dsp", ("SB_MAC16",)),
+        (True, "dsp", ("SB_MAC16",)),
+        (False, "rows", ("SB_LUT4", "SB_CARRY")),
+    ],
+)
 def test_cells_equal_the_twin(tmp_path, registered, kind, cells):
     def add(m, family, name, inputs):
-        part = m.submodules[name] = HeldMultipliers(lanes=2, registered=registered, kind=kind, family=family)
+        part = m.submodules[name] = HeldMultipliers(
+            lanes=2, registered=registered, kind=kind, family=family
+        )
         p = Signal(32, name=f"{name}_p")
-        m.d.comb += [part.load.eq(inputs["load"]), part.a.eq(inputs["a"]), p[:16].eq(part.p[0]), p[16:].eq(part.p[1])]
-        m.d.comb += [part.weight[lane].eq(inputs["weight"].word_select(lane, 8)) for lane in range(2)]
+        m.d.comb += [
+            part.load.eq(inputs["load"]),
+            part.a.eq(inputs["a"]),
+            p[:16].eq(part.p[0]),
+            p[16:].eq(part.p[1]),
+        ]
+        m.d.comb += [
+            part.weight[lane].eq(inputs["weight"].word_select(lane, 8)) for lane in range(2)
+        ]
         return p
 
-    run_pair(tmp_path, cell="\n".join(map(ice40_cell, cells)), inputs={"load": 1, "weight": 16, "a": 8}, add=add, main=MAIN)
+    run_pair(
+        tmp_path,
+        cell="\n".join(map(ice40_cell, cells)),
+        inputs={"load": 1, "weight": 16, "a": 8},
+        add=add,
+        main=MAIN,
+    )
 
 
-@pytest.mark.parametrize(("kind", "family"), [("dsp", None), ("lut", None), ("lut", "ice40"), ("rows", None)])
+@pytest.mark.parametrize(
+    ("kind", "family"), [("dsp", None), ("lut", None), ("lut", "ice40"), ("rows", None)]
+)
 @pytest.mark.parametrize("registered", [False, True])
 def test_products(kind, family, registered):
     part = HeldMultipliers(lanes=4, registered=registered, kind=kind, family=family)
@@ -75,7 +100,9 @@ def test_products(kind, family, registered):
                 ctx.set(part.a, a)
                 if registered:
                     await ctx.tick()
-                assert [ctx.get(part.p[lane]) for lane in range(4)] == [a * weight for weight in weights]
+                assert [ctx.get(part.p[lane]) for lane in range(4)] == [
+                    a * weight for weight in weights
+                ]
                 await ctx.tick()
 
     sim = Simulator(part)
@@ -84,27 +111,38 @@ def test_products(kind, family, registered):
     sim.run()
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"lanes": 3}, "Number of lanes must be a positive even number, not 3"),
-    ({"kind": "dsp_pair"}, "Kind of multiplier must be dsp, lut or rows, not 'dsp_pair'"),
-    ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lanes": 3}, "Number of lanes must be a positive even number, not 3"),
+        ({"kind": "dsp_pair"}, "Kind of multiplier must be dsp, lut or rows, not 'dsp_pair'"),
+        ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
+    ],
+)
 def test_bad_arguments_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         HeldMultipliers(**{"lanes": 2, "registered": True} | changes)
 
 
-@pytest.mark.parametrize(("part", "registers"), [
-    (HeldMultipliers(lanes=2, registered=True, family="ice40"), "101"),
-    (HeldMultipliers(lanes=2, registered=False, family="ice40"), "100"),
-    (MultiplierArray(lanes=2, family="ice40"), "111"),
-])
+@pytest.mark.parametrize(
+    ("part", "registers"),
+    [
+        (HeldMultipliers(lanes=2, registered=True, family="ice40"), "101"),
+        (HeldMultipliers(lanes=2, registered=False, family="ice40"), "100"),
+        (MultiplierArray(lanes=2, family="ice40"), "111"),
+    ],
+)
 def test_synthesis_leaves_the_cell_as_it_is(tmp_path, monkeypatch, part, registers):
     """`synth_ice40 -dsp` would take its clock and registers."""
     monkeypatch.chdir(tmp_path)
     synthesise(part, "ice40", "area")
     modules = json.loads((tmp_path / "area" / "top.json").read_text())["modules"].values()
-    cells = [cell for module in modules for cell in module["cells"].values() if cell["type"] == "SB_MAC16"]
+    cells = [
+        cell
+        for module in modules
+        for cell in module["cells"].values()
+        if cell["type"] == "SB_MAC16"
+    ]
     assert len(cells) == 1
     values, pins = cells[0]["parameters"], cells[0]["connections"]
     assert "".join(values[name][-1] for name in ("A_REG", "B_REG", "TOP_8x8_MULT_REG")) == registers

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Multipliers with three registers: products and latency of twin and logic, cells of the families."""
+"""Multipliers with three registers: products and latency of twin and logic, cells of the
+families."""
+
 import random
 
 import pytest
@@ -9,9 +11,16 @@ from amaranth.sim import Simulator
 from quintet.gateware.primitives.multipliers import PipelinedMultipliers
 
 
-@pytest.mark.parametrize(("a_width", "b_width", "kind", "family"), [
-    (18, 18, "dsp", None), (16, 8, "dsp", None), (8, 8, "lut", "ice40"), (16, 8, "lut", "ice40"), (12, 12, "lut", "ecp5"),
-])
+@pytest.mark.parametrize(
+    ("a_width", "b_width", "kind", "family"),
+    [
+        (18, 18, "dsp", None),
+        (16, 8, "dsp", None),
+        (8, 8, "lut", "ice40"),
+        (16, 8, "lut", "ice40"),
+        (12, 12, "lut", "ecp5"),
+    ],
+)
 def test_products(a_width, b_width, kind, family):
     dut = PipelinedMultipliers(lanes=2, a_width=a_width, b_width=b_width, kind=kind, family=family)
     rng = random.Random(a_width)
@@ -23,8 +32,20 @@ def test_products(a_width, b_width, kind, family):
                 assert [ctx.get(dut.p[lane]) for lane in range(2)] == expected[cycle - dut.LATENCY]
             pairs = []
             for lane in range(2):
-                a = rng.choice((-(1 << a_width - 1), (1 << a_width - 1) - 1, rng.randrange(-(1 << a_width - 1), 1 << a_width - 1)))
-                b = rng.choice((-(1 << b_width - 1), (1 << b_width - 1) - 1, rng.randrange(-(1 << b_width - 1), 1 << b_width - 1)))
+                a = rng.choice(
+                    (
+                        -(1 << a_width - 1),
+                        (1 << a_width - 1) - 1,
+                        rng.randrange(-(1 << a_width - 1), 1 << a_width - 1),
+                    )
+                )
+                b = rng.choice(
+                    (
+                        -(1 << b_width - 1),
+                        (1 << b_width - 1) - 1,
+                        rng.randrange(-(1 << b_width - 1), 1 << b_width - 1),
+                    )
+                )
                 ctx.set(dut.a[lane], a)
                 ctx.set(dut.b[lane], b)
                 pairs.append(a * b)
@@ -42,16 +63,39 @@ def test_cells():
     assert text.count("cell \\MULT18X18D ") == 3
     for register in ("INPUTA", "INPUTB", "PIPELINE", "OUTPUT"):
         assert text.count(f'parameter \\REG_{register}_CLK "CLK0"') == 3
-    assert rtlil.convert(PipelinedMultipliers(lanes=3, a_width=16, b_width=8, family="ice40")).count("cell \\SB_MAC16 ") == 3
+    assert (
+        rtlil.convert(PipelinedMultipliers(lanes=3, a_width=16, b_width=8, family="ice40")).count(
+            "cell \\SB_MAC16 "
+        )
+        == 3
+    )
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"lanes": 0, "a_width": 8, "b_width": 8}, "Number of lanes must be a positive integer, not 0"),
-    ({"lanes": 1, "a_width": 19, "b_width": 8}, "Width of operand a must be an integer from 2 to 18, not 19"),
-    ({"lanes": 1, "a_width": 8, "b_width": 17, "family": "ice40"}, "Width of operand b must be an integer from 2 to 16, not 17"),
-    ({"lanes": 1, "a_width": 8, "b_width": 8, "kind": "soft"}, "Kind of multiplier must be dsp or lut, not 'soft'"),
-    ({"lanes": 1, "a_width": 8, "b_width": 8, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"lanes": 0, "a_width": 8, "b_width": 8},
+            "Number of lanes must be a positive integer, not 0",
+        ),
+        (
+            {"lanes": 1, "a_width": 19, "b_width": 8},
+            "Width of operand a must be an integer from 2 to 18, not 19",
+        ),
+        (
+            {"lanes": 1, "a_width": 8, "b_width": 17, "family": "ice40"},
+            "Width of operand b must be an integer from 2 to 16, not 17",
+        ),
+        (
+            {"lanes": 1, "a_width": 8, "b_width": 8, "kind": "soft"},
+            "Kind of multiplier must be dsp or lut, not 'soft'",
+        ),
+        (
+            {"lanes": 1, "a_width": 8, "b_width": 8, "family": "xc7"},
+            "Family must be one of None, 'ecp5', 'ice40', not 'xc7'",
+        ),
+    ],
+)
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         PipelinedMultipliers(**arguments)

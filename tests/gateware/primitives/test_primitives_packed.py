@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two products in one multiplier: the formula for all operands, sums of the parts, the twin, and the cells asked for."""
+"""Two products in one multiplier: the formula for all operands, sums of the parts, the twin, and
+the cells asked for."""
+
 import itertools
 import random
 import re
@@ -11,7 +13,13 @@ from amaranth.back import rtlil
 from amaranth.lib import wiring
 from amaranth.sim import Simulator
 
-from quintet.gateware.primitives.packed import UNPACK_LATENCY, PackedProducts, part_shapes, unpack, unpack_sums
+from quintet.gateware.primitives.packed import (
+    UNPACK_LATENCY,
+    PackedProducts,
+    part_shapes,
+    unpack,
+    unpack_sums,
+)
 
 
 def parts_of(a, b, c):
@@ -28,20 +36,30 @@ def test_pairs_are_exact_for_all_operands():
     upper_shape, lower_shape, carry_shape, _ = part_shapes(1)
     for a in range(-128, 128):
         upper, lower, carry = parts_of(a, b, c)
-        assert upper.min() >= -(1 << upper_shape.width - 1) and upper.max() < 1 << upper_shape.width - 1
-        assert lower.max() < 1 << lower_shape.width and abs(2 * carry + 1).max() < 1 << carry_shape.width
+        assert (
+            upper.min() >= -(1 << upper_shape.width - 1)
+            and upper.max() < 1 << upper_shape.width - 1
+        )
+        assert (
+            lower.max() < 1 << lower_shape.width
+            and abs(2 * carry + 1).max() < 1 << carry_shape.width
+        )
         first, second = unpack(upper, lower, carry, a)
         assert (first == a * b).all() and (second == a * c).all()
 
 
 class Sums(wiring.Component):
-    """The first and second dot products of a vector of ``pairs`` elements, ``latency`` cycles later."""
+    """The first and second dot products of a vector of ``pairs`` elements, ``latency`` cycles
+    later."""
+
     def __init__(self, pairs, **parameters):
         self.products = PackedProducts(pairs=pairs, **parameters)
         self.width = part_shapes(pairs)[0].width
         self.latency = PackedProducts.LATENCY + 1 + UNPACK_LATENCY
-        super().__init__({name: wiring.In(signed(8)).array(pairs) for name in "abc"}
-                         | {name: wiring.Out(signed(self.width)) for name in ("first", "second")})
+        super().__init__(
+            {name: wiring.In(signed(8)).array(pairs) for name in "abc"}
+            | {name: wiring.Out(signed(self.width)) for name in ("first", "second")}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -50,14 +68,21 @@ class Sums(wiring.Component):
             for k, value in enumerate(getattr(self, name)):
                 m.d.comb += getattr(products, name)[k].eq(value)
         shapes = part_shapes(products.pairs)
-        totals = [Signal(shape, name=name) for shape, name in zip(shapes, ("upper", "lower", "carry", "plain"), strict=True)]
+        totals = [
+            Signal(shape, name=name)
+            for shape, name in zip(shapes, ("upper", "lower", "carry", "plain"), strict=True)
+        ]
         late = sum(self.a)
         for k in range(PackedProducts.LATENCY):
             held = Signal(shapes[-1], name=f"late_{k}")
             m.d.sync += held.eq(late)
             late = held
-        m.d.sync += [total.eq(sum(values)) for total, values in zip(
-            totals, (products.upper, products.lower, products.carry, [late]), strict=True)]
+        m.d.sync += [
+            total.eq(sum(values))
+            for total, values in zip(
+                totals, (products.upper, products.lower, products.carry, [late]), strict=True
+            )
+        ]
         first, second = unpack_sums(m, "pair", *totals, self.width)
         m.d.comb += [self.first.eq(first), self.second.eq(second)]
         return m
@@ -68,7 +93,9 @@ def test_sums_of_the_parts_are_the_dot_products(limit):
     dut = Sums(4, dsp_limit=limit)
     rng = random.Random(1)
     corners = [[v] * 4 for v in itertools.product((-128, -1, 0, 127), repeat=3)]
-    vectors = corners + [[[rng.randint(-128, 127) for _ in range(3)] for _ in range(4)] for _ in range(200)]
+    vectors = corners + [
+        [[rng.randint(-128, 127) for _ in range(3)] for _ in range(4)] for _ in range(200)
+    ]
     seen = []
 
     async def drive(ctx):
@@ -93,12 +120,21 @@ def test_cells_of_the_ecp5(limit, number):
     assert len(re.findall(r"cell \\MULT18X18D ", rtlil.convert(dut))) == number == dut.dsps
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"pairs": 0}, "Number of pairs must be a positive integer, not 0"),
-    ({"pairs": 2, "dsp_limit": -1}, "Limit of DSPs must be None or a non-negative integer, not -1"),
-    ({"pairs": 2, "family": "ice40"}, "Packed products need the 18-bit operands of family 'ecp5'; SB_MAC16 has 16"),
-    ({"pairs": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"pairs": 0}, "Number of pairs must be a positive integer, not 0"),
+        (
+            {"pairs": 2, "dsp_limit": -1},
+            "Limit of DSPs must be None or a non-negative integer, not -1",
+        ),
+        (
+            {"pairs": 2, "family": "ice40"},
+            "Packed products need the 18-bit operands of family 'ecp5'; SB_MAC16 has 16",
+        ),
+        ({"pairs": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
+    ],
+)
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         PackedProducts(**arguments)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sums of pairs of products: against Python, and the cell against its twin by CXXRTL."""
+
 import json
 import random
 
@@ -11,7 +12,7 @@ from quintet.gateware.primitives.pairs import PairSums
 from quintet.tools.build.bitstream import synthesise
 from tests.support.cells import ice40_cell, run_pair
 
-MAIN = r'''
+MAIN = r"""
 #include "design.cc"
 #include <cstdio>
 #include <random>
@@ -38,10 +39,12 @@ int main() {
     }
     return since > 3 ? 0 : 2;
 }
-'''
+"""
 
 
-@pytest.mark.parametrize(("kind", "cells"), [("dsp", ("SB_MAC16",)), ("lut", ("SB_LUT4", "SB_CARRY"))])
+@pytest.mark.parametrize(
+    ("kind", "cells"), [("dsp", ("SB_MAC16",)), ("lut", ("SB_LUT4", "SB_CARRY"))]
+)
 def test_cells_equal_the_twin(tmp_path, kind, cells):
     def add(m, family, name, inputs):
         part = m.submodules[name] = PairSums(pairs=1, kind=kind, family=family)
@@ -51,7 +54,13 @@ def test_cells_equal_the_twin(tmp_path, kind, cells):
         m.d.comb += [part.b[k].eq(inputs["b"].word_select(k, 8)) for k in range(2)]
         return s
 
-    run_pair(tmp_path, cell="\n".join(map(ice40_cell, cells)), inputs={"load": 1, "a": 16, "b": 16}, add=add, main=MAIN)
+    run_pair(
+        tmp_path,
+        cell="\n".join(map(ice40_cell, cells)),
+        inputs={"load": 1, "a": 16, "b": 16},
+        add=add,
+        main=MAIN,
+    )
 
 
 def test_sums():
@@ -73,7 +82,9 @@ def test_sums():
                 ctx.set(part.a[k], value)
             for number in range(5):
                 b = some()
-                expected.append([a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1] for i in range(2)])
+                expected.append(
+                    [a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1] for i in range(2)]
+                )
                 for k in range(4):
                     ctx.set(part.b[k], b[k])
                 if number >= 2:
@@ -86,12 +97,18 @@ def test_sums():
     sim.run()
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"pairs": 0}, "Number of pairs must be a positive integer, not 0"),
-    ({"kind": "dsp_pair"}, "Kind of multiplier must be dsp or lut, not 'dsp_pair'"),
-    ({"family": "ecp5"}, r"Pairs of products in one DSP need family 'ice40' \(or None\), not 'ecp5'"),
-    ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pairs": 0}, "Number of pairs must be a positive integer, not 0"),
+        ({"kind": "dsp_pair"}, "Kind of multiplier must be dsp or lut, not 'dsp_pair'"),
+        (
+            {"family": "ecp5"},
+            r"Pairs of products in one DSP need family 'ice40' \(or None\), not 'ecp5'",
+        ),
+        ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
+    ],
+)
 def test_bad_arguments_are_refused(changes, message):
     with pytest.raises(ValueError, match=message):
         PairSums(**{"pairs": 1} | changes)
@@ -101,16 +118,33 @@ def test_synthesis_leaves_the_cell_as_it_is(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     synthesise(PairSums(pairs=1, family="ice40"), "ice40", "area")
     modules = json.loads((tmp_path / "area" / "top.json").read_text())["modules"].values()
-    cells = [cell for module in modules for cell in module["cells"].values() if cell["type"] == "SB_MAC16"]
+    cells = [
+        cell
+        for module in modules
+        for cell in module["cells"].values()
+        if cell["type"] == "SB_MAC16"
+    ]
     assert len(cells) == 1
     values, pins = cells[0]["parameters"], cells[0]["connections"]
-    names = ("A_REG", "B_REG", "C_REG", "TOP_8x8_MULT_REG", "BOT_8x8_MULT_REG", "TOPADDSUB_UPPERINPUT")
+    names = (
+        "A_REG",
+        "B_REG",
+        "C_REG",
+        "TOP_8x8_MULT_REG",
+        "BOT_8x8_MULT_REG",
+        "TOPADDSUB_UPPERINPUT",
+    )
     assert "".join(values[name][-1] for name in names) == "100111"
-    assert values["TOPOUTPUT_SELECT"][-2:] == "01" and pins["C"] == pins["O"][:16] and pins["CE"] == ["1"]
+    assert (
+        values["TOPOUTPUT_SELECT"][-2:] == "01"
+        and pins["C"] == pins["O"][:16]
+        and pins["CE"] == ["1"]
+    )
 
 
 def test_products_in_logic_take_a_cell_a_bit(tmp_path, monkeypatch):
-    """Beside 71 of each product stand the kept operands and the sum: 8 and 17 cells a pair, and some of a bit alone."""
+    """Beside 71 of each product stand the kept operands and the sum: 8 and 17 cells a pair, and
+    some of a bit alone."""
     monkeypatch.chdir(tmp_path)
     cells = synthesise(PairSums(pairs=2, kind="lut", family="ice40"), "ice40", "area")
     assert cells["ICESTORM_LC"] <= 360 and "SB_MAC16" not in cells

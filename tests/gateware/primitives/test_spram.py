@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The SPRAM's twin against yosys' simulation model of the cell, both compiled by CXXRTL."""
+
 import re
 
 import pytest
@@ -8,7 +9,7 @@ from amaranth import Signal
 from quintet.gateware.primitives.spram import SPRAM
 from tests.support.cells import ice40_cell, run_pair
 
-MAIN = r'''
+MAIN = r"""
 #include "design.cc"
 #include <cstdio>
 #include <random>
@@ -41,23 +42,42 @@ int main() {
     }
     return compared > 50000 ? 0 : 2;
 }
-'''
+"""
 
 
 def test_twin(tmp_path):
-    # Power-off is never used. Its loop would be unrolled, and as an asynchronous reset it makes registers of the memory.
-    cell = re.sub(r"always @\(negedge POWEROFF\) begin.*?\n\tend\n", "", ice40_cell("SB_SPRAM256KA"), count=1, flags=re.S)
+    # Power-off is never used. Its loop would be unrolled, and as an asynchronous reset it makes
+    # registers of the memory.
+    cell = re.sub(
+        r"always @\(negedge POWEROFF\) begin.*?\n\tend\n",
+        "",
+        ice40_cell("SB_SPRAM256KA"),
+        count=1,
+        flags=re.S,
+    )
     cell = cell.replace(", posedge off", "")
 
     def add(m, family, name, inputs):
         ram = m.submodules[name] = SPRAM(family=family)
         read = Signal(16, name=f"{name}_read")
-        m.d.comb += [ram.address.eq(inputs["address"]), ram.enable.eq(inputs["enable"]), ram.write.eq(inputs["write"]),
-                     ram.mask.eq(inputs["mask"]), ram.write_data.eq(inputs["data"]), read.eq(ram.read_data)]
+        m.d.comb += [
+            ram.address.eq(inputs["address"]),
+            ram.enable.eq(inputs["enable"]),
+            ram.write.eq(inputs["write"]),
+            ram.mask.eq(inputs["mask"]),
+            ram.write_data.eq(inputs["data"]),
+            read.eq(ram.read_data),
+        ]
         return read
 
-    run_pair(tmp_path, cell=cell, inputs={"address": 14, "enable": 1, "write": 1, "mask": 4, "data": 16}, add=add, main=MAIN,
-             passes="")
+    run_pair(
+        tmp_path,
+        cell=cell,
+        inputs={"address": 14, "enable": 1, "write": 1, "mask": 4, "data": 16},
+        add=add,
+        main=MAIN,
+        passes="",
+    )
 
 
 def test_family():

@@ -26,12 +26,24 @@ COUNTERS = (Counter("loads", 0x180, bits=20),)
 
 
 def control(**kwargs):
-    return EngineControl(registers=REGISTERS, operations_bits=9, bytes_bits=5, counters=COUNTERS, **kwargs)
+    return EngineControl(
+        registers=REGISTERS, operations_bits=9, bytes_bits=5, counters=COUNTERS, **kwargs
+    )
 
 
 def block(**kwargs):
-    return ControlBlock(**{"ident": "TEST", "version": (2, 7), "params_hash": 0xDEAD_BEEF, "memory_size": 1 << 20,
-                           "control": control(), "program_align": 16, "absent": ("extra",), **kwargs})
+    return ControlBlock(
+        **{
+            "ident": "TEST",
+            "version": (2, 7),
+            "params_hash": 0xDEAD_BEEF,
+            "memory_size": 1 << 20,
+            "control": control(),
+            "program_align": 16,
+            "absent": ("extra",),
+            **kwargs,
+        }
+    )
 
 
 async def access(ctx, bus, offset, data=None, sel=0xF):
@@ -41,7 +53,7 @@ async def access(ctx, bus, offset, data=None, sel=0xF):
     ctx.set(bus.sel, sel)
     ctx.set(bus.cyc, 1)
     ctx.set(bus.stb, 1)
-    value, = await ctx.tick().sample(bus.dat_r).until(bus.ack)
+    (value,) = await ctx.tick().sample(bus.dat_r).until(bus.ack)
     ctx.set(bus.cyc, 0)
     ctx.set(bus.stb, 0)
     return value
@@ -107,8 +119,10 @@ def simulate(body, *processes, **kwargs):
     sim.add_testbench(testbench)
     sim.add_testbench(watchdog, background=True)
     for process in processes:
+
         async def background(ctx, process=process):
             await process(ctx, dut)
+
         sim.add_testbench(background, background=True)
     sim.run()
 
@@ -140,6 +154,7 @@ def test_constants_and_resets():
         assert ctx.get(dut.engine.reg.form) == 0x0001_0011
         for offset in (0x1C, 0x60, 0x110, 0x17C, 0x200, 0xFFC):
             assert await bench.read(offset) == 0, hex(offset)
+
     simulate(body)
 
 
@@ -154,9 +169,15 @@ def test_a_write_as_the_core_gets_ready_is_whole_or_none():
             ctx.set(dut.engine.ready, 0)
             await bench.command(RESET)
             await ctx.tick().repeat(300)
-            await bench.read(0)                 # from here on the rounds stand at a known place
-            for member, data in ((bus.adr, OFFSET["window_base"] // 4), (bus.we, 1), (bus.dat_w, value), (bus.sel, 0xF),
-                                 (bus.cyc, 1), (bus.stb, 1)):
+            await bench.read(0)  # from here on the rounds stand at a known place
+            for member, data in (
+                (bus.adr, OFFSET["window_base"] // 4),
+                (bus.we, 1),
+                (bus.dat_w, value),
+                (bus.sel, 0xF),
+                (bus.cyc, 1),
+                (bus.stb, 1),
+            ):
                 ctx.set(member, data)
             cycle = ack = 0
             while not ack:
@@ -176,6 +197,7 @@ def test_a_write_as_the_core_gets_ready_is_whole_or_none():
             stored = await bench.read(OFFSET["window_base"])
             assert stored == ctx.get(dut.engine.window_base)
             seen.add(stored)
+
     simulate(body)
     assert seen == {0, value}
 
@@ -183,9 +205,18 @@ def test_a_write_as_the_core_gets_ready_is_whole_or_none():
 def test_registers_hold_their_masks():
     async def body(ctx, bench, dut):
         ones = 0xFFFF_FFFF
-        expected = {"program_address": (0x20, ones & ~15), "program_length": (0x24, ones), "window_base": (0x28, ones & ~63),
-                    "window_limit": (0x2C, ones & ~63), "irq_enable": (0x18, 1), "base": (0x100, ones & ~15),
-                    "mode": (0x104, 1), "form": (0x108, ones), "extra": (0x110, 0), "tag": (0x10C, 0x5A5A_1234)}
+        expected = {
+            "program_address": (0x20, ones & ~15),
+            "program_length": (0x24, ones),
+            "window_base": (0x28, ones & ~63),
+            "window_limit": (0x2C, ones & ~63),
+            "irq_enable": (0x18, 1),
+            "base": (0x100, ones & ~15),
+            "mode": (0x104, 1),
+            "form": (0x108, ones),
+            "extra": (0x110, 0),
+            "tag": (0x10C, 0x5A5A_1234),
+        }
         ctx.set(dut.engine.val.tag, 0x5A5A_1234)
         for offset, _ in expected.values():
             await bench.write(offset, ones)
@@ -193,7 +224,9 @@ def test_registers_hold_their_masks():
             assert await bench.read(offset) == value, name
         assert ctx.get(dut.engine.program_address) == ones & ~15
         assert ctx.get(dut.engine.reg.base) == ones & ~15
-        assert ctx.get(dut.engine.reg.extra) == 0x1234, "the engine of a build without it sees its reset value"
+        assert ctx.get(dut.engine.reg.extra) == 0x1234, (
+            "the engine of a build without it sees its reset value"
+        )
         await bench.write(0x158, 0x1111_2222)
         await bench.write(0x15C, 0x3333_4444)
         assert await bench.read64(0x158) == 0x3333_4444_1111_2222
@@ -208,10 +241,18 @@ def test_registers_hold_their_masks():
         await bench.command(RESET)
         while await bench.status() & BUSY:
             pass
-        for offset, value in ((0x20, 0), (0x24, 0), (0x2C, 1 << 20), (0x100, 0), (0x104, 0), (0x108, 0x0001_0011)):
+        for offset, value in (
+            (0x20, 0),
+            (0x24, 0),
+            (0x2C, 1 << 20),
+            (0x100, 0),
+            (0x104, 0),
+            (0x108, 0x0001_0011),
+        ):
             assert await bench.read(offset) == value, hex(offset)
         assert ctx.get(dut.engine.program_length) == 0
         assert ctx.get(dut.engine.reg.form) == 0x0001_0011
+
     simulate(body)
 
 
@@ -226,6 +267,7 @@ def test_engine_storage():
         await bench.write(0x150, 9)
         assert await bench.read(0x140) == 0x0101_0000, "writes while busy are ignored"
         assert await bench.read(0x150) == 9, "a live register takes them"
+
     simulate(body, engine_table)
 
 
@@ -235,7 +277,7 @@ def test_counters_are_exact(sampled):
 
     async def body(ctx, bench, dut):
         engine = dut.engine
-        ctx.set(engine.operations, 3)       # before the start nothing counts
+        ctx.set(engine.operations, 3)  # before the start nothing counts
         ctx.set(engine.retired, 1)
         while await bench.status() & BUSY:
             pass
@@ -251,8 +293,12 @@ def test_counters_are_exact(sampled):
             await ctx.tick()
             for cycle in range(length):
                 stall = rng.choice(list(Stall))
-                step = {"retired": rng.getrandbits(1), "operations": 511 if heavy else rng.getrandbits(9),
-                        "bytes_read": 31 if heavy else rng.getrandbits(5), "bytes_written": rng.getrandbits(5)}
+                step = {
+                    "retired": rng.getrandbits(1),
+                    "operations": 511 if heavy else rng.getrandbits(9),
+                    "bytes_read": 31 if heavy else rng.getrandbits(5),
+                    "bytes_written": rng.getrandbits(5),
+                }
                 loads = 0xFFFFF if heavy else rng.getrandbits(20)
                 ctx.set(engine.stall, stall)
                 for name, value in step.items():
@@ -263,8 +309,15 @@ def test_counters_are_exact(sampled):
                 for name in ("operations", "bytes_read", "bytes_written"):
                     want[name] += step[name]
                 want["loads"] += loads
-                want[{Stall.WORK: "work", Stall.FETCH: "stall_fetch", Stall.OPERAND: "stall_operand",
-                      Stall.WRITE: "stall_write", Stall.OTHER: "stall_other"}[stall]] += 1
+                want[
+                    {
+                        Stall.WORK: "work",
+                        Stall.FETCH: "stall_fetch",
+                        Stall.OPERAND: "stall_operand",
+                        Stall.WRITE: "stall_write",
+                        Stall.OTHER: "stall_other",
+                    }[stall]
+                ] += 1
                 if cycle == length - 1:
                     ctx.set(engine.finish, 1)
                 await ctx.tick()
@@ -272,6 +325,7 @@ def test_counters_are_exact(sampled):
             assert not ctx.get(dut.busy)
             assert await bench.status() == DONE
             assert await bench.counters() == want
+
     simulate(body, sampled=sampled)
 
 
@@ -286,7 +340,9 @@ def test_views_of_the_counters():
             await bench.begin()
             want = [dict.fromkeys((c.name for c in COMMON_COUNTERS), 0) for _ in range(3)]
             for cycle in range(length):
-                for source, counts in zip((engine, engine.part[0], engine.part[1]), want, strict=True):
+                for source, counts in zip(
+                    (engine, engine.part[0], engine.part[1]), want, strict=True
+                ):
                     stall = rng.choice(list(Stall))
                     ctx.set(source.stall, stall)
                     counts["cycles"] += 1
@@ -305,8 +361,12 @@ def test_views_of_the_counters():
             for view in (0, 1, 2, 1, 0):
                 ctx.set(engine.view, view)
                 assert {c.name: await bench.read64(c.offset) for c in COMMON_COUNTERS} == want[view]
-                assert await bench.read64(COUNTERS[0].offset) == (view + 1) * length * (length - 1) // 2
+                assert (
+                    await bench.read64(COUNTERS[0].offset)
+                    == (view + 1) * length * (length - 1) // 2
+                )
                 assert await bench.read(OFFSET["window_limit"]) == 1 << 20
+
     simulate(body, control=control(views=3))
 
 
@@ -325,6 +385,7 @@ def test_several_instructions_a_cycle():
         for view, each in ((0, 13), (1, 7)):
             ctx.set(engine.view, view)
             assert await bench.read64(0x88) == 400 * each
+
     simulate(body, control=control(views=2, retired_bits=4))
 
 
@@ -345,6 +406,7 @@ def test_bus_while_busy_loses_no_count():
         assert counts["operations"] == 511 * counts["cycles"]
         assert counts["loads"] == 0xFFFFF * counts["cycles"]
         assert await bench.read(0x24) == 0, "writes while busy are ignored"
+
     simulate(body)
 
 
@@ -397,6 +459,7 @@ def test_fault_abort_and_interrupt():
         await bench.command(RESET)
         await ctx.tick()
         assert not ctx.get(dut.interrupt)
+
     simulate(body)
 
 
@@ -410,6 +473,7 @@ def test_start_while_busy_is_ignored():
         await bench.finish(0)
         assert (await bench.counters())["cycles"] > 300
         assert await bench.status() == DONE
+
     simulate(body)
 
 
@@ -440,29 +504,48 @@ def test_core_reset_at_any_moment(moment):
         assert await bench.status() == 0
         assert set((await bench.counters()).values()) == {0}
         assert [await bench.read(o) for o in (0x24, 0x40, 0x44, 0x48)] == [0, 0, 0, 0]
+
     simulate(body)
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"control": None}, "Engine control must be an EngineControl, not None"),
-    ({"ident": "TOOLONG"}, "Identification must be four ASCII characters, not 'TOOLONG'"),
-    ({"version": (1, 70000)}, r"Version must be two numbers of 16 bits, not \(1, 70000\)"),
-    ({"params_hash": -1}, "Parameter hash must be an unsigned number of 32 bits, not -1"),
-    ({"memory_size": 1 << 32}, "Memory size must be an unsigned number of 32 bits, not 4294967296"),
-    ({"memory_size": 100}, "Memory size must be a multiple of 64, not 100"),
-    ({"features": None}, "Features must be an unsigned number of 32 bits, not None"),
-    ({"address_bits": 16}, "Address bits must be 8 to 32 and hold the memory size, not 16"),
-    ({"control": 7}, "Engine control must be an EngineControl, not 7"),
-    ({"program_align": 12}, "Program alignment must be a power of two, not 12"),
-    ({"control": EngineControl(registers=[Register("a", 0x100, "rw", width=64), Register("b", 0x104, "r")])},
-     "Registers a and b both lie at 0x104"),
-    ({"control": EngineControl(registers=[Register("a", 0x102, "rw")])},
-     "Register a must lie at a multiple of 4 inside 4096 bytes, not 0x102"),
-    ({"control": EngineControl(counters=[Counter("a", 0x104)])},
-     "Register cnt_a must lie at a multiple of 8 inside 4096 bytes, not 0x104"),
-    ({"control": EngineControl(registers=[Register("a", 0x100, "rw", count=3)])},
-     'Register array a must have storage "engine"'),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"control": None}, "Engine control must be an EngineControl, not None"),
+        ({"ident": "TOOLONG"}, "Identification must be four ASCII characters, not 'TOOLONG'"),
+        ({"version": (1, 70000)}, r"Version must be two numbers of 16 bits, not \(1, 70000\)"),
+        ({"params_hash": -1}, "Parameter hash must be an unsigned number of 32 bits, not -1"),
+        (
+            {"memory_size": 1 << 32},
+            "Memory size must be an unsigned number of 32 bits, not 4294967296",
+        ),
+        ({"memory_size": 100}, "Memory size must be a multiple of 64, not 100"),
+        ({"features": None}, "Features must be an unsigned number of 32 bits, not None"),
+        ({"address_bits": 16}, "Address bits must be 8 to 32 and hold the memory size, not 16"),
+        ({"control": 7}, "Engine control must be an EngineControl, not 7"),
+        ({"program_align": 12}, "Program alignment must be a power of two, not 12"),
+        (
+            {
+                "control": EngineControl(
+                    registers=[Register("a", 0x100, "rw", width=64), Register("b", 0x104, "r")]
+                )
+            },
+            "Registers a and b both lie at 0x104",
+        ),
+        (
+            {"control": EngineControl(registers=[Register("a", 0x102, "rw")])},
+            "Register a must lie at a multiple of 4 inside 4096 bytes, not 0x102",
+        ),
+        (
+            {"control": EngineControl(counters=[Counter("a", 0x104)])},
+            "Register cnt_a must lie at a multiple of 8 inside 4096 bytes, not 0x104",
+        ),
+        (
+            {"control": EngineControl(registers=[Register("a", 0x100, "rw", count=3)])},
+            'Register array a must have storage "engine"',
+        ),
+    ],
+)
 def test_bad_arguments(change, message):
     with pytest.raises(ValueError, match=message):
         block(**change)
@@ -481,7 +564,12 @@ def test_narrow_parts():
             await ctx.tick()
         ctx.set(engine.finish, 0)
         ctx.set(engine.view, 1)
-        assert (await bench.read64(0x80), await bench.read64(0x90), await bench.read64(COUNTERS[0].offset)) == (30, 90, 30)
+        assert (
+            await bench.read64(0x80),
+            await bench.read64(0x90),
+            await bench.read64(COUNTERS[0].offset),
+        ) == (30, 90, 30)
+
     simulate(body, control=control(views=2, part_bits={"operations": 2, "loads": 1}))
 
 
@@ -491,11 +579,23 @@ def test_bad_part_bits(bits):
         control(views=2, part_bits=bits)
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"retired_bits": 0}, "Bits of retired instructions must be an integer from 1 to 16, not 0"),
-    ({"retired_bits": True}, "Bits of retired instructions must be an integer from 1 to 16, not True"),
-    ({"retired_bits": 2, "cycle_bits": 2}, "Retired instructions of 2 bits need cycles of 1 bit, not 2"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"retired_bits": 0},
+            "Bits of retired instructions must be an integer from 1 to 16, not 0",
+        ),
+        (
+            {"retired_bits": True},
+            "Bits of retired instructions must be an integer from 1 to 16, not True",
+        ),
+        (
+            {"retired_bits": 2, "cycle_bits": 2},
+            "Retired instructions of 2 bits need cycles of 1 bit, not 2",
+        ),
+    ],
+)
 def test_bad_retired_bits(change, message):
     with pytest.raises(ValueError, match=message):
         control(**change)

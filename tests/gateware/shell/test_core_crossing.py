@@ -34,6 +34,7 @@ def test_every_event_counts_once_and_before_the_mark(ratio, bits):
             got[:] = [n + new for n, new in zip(got, increments, strict=True)]
             if marked:
                 at_mark.append(list(got))
+
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_clock(1e-6 / ratio, phase=0.3e-6, domain="far")
@@ -64,7 +65,9 @@ def test_fifo_keeps_order_and_pace(ratio, taking, small):
         while len(got) < len(sent):
             ready = chance.random() < taking
             ctx.set(dut.o.ready, ready)
-            _, _, valid, value, level = await ctx.tick("far").sample(dut.o.valid, dut.o.payload, dut.level)
+            _, _, valid, value, level = await ctx.tick("far").sample(
+                dut.o.valid, dut.o.payload, dut.level
+            )
             cycle += 1
             assert valid == (level > 0) and level <= 16 + 1
             if valid and ready:
@@ -72,6 +75,7 @@ def test_fifo_keeps_order_and_pace(ratio, taking, small):
                 cycles.append(cycle)
         _, _, valid = await ctx.tick("far").sample(dut.o.valid)
         assert not valid
+
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_clock(1e-6 / ratio, phase=0.17e-6, domain="far")
@@ -88,16 +92,24 @@ def test_control_block_counts_cycles_of_another_clock():
     """Several cycles in one of the main clock, each of its class; they add up."""
     chance = random.Random(4)
     control = EngineControl(cycle_bits=3)
-    dut = ControlBlock(ident="TEST", version=(1, 0), params_hash=0, memory_size=4096, control=control, sampled=True)
+    dut = ControlBlock(
+        ident="TEST", version=(1, 0), params_hash=0, memory_size=4096, control=control, sampled=True
+    )
     names = ("work", "fetch", "operand", "write", "other")
     totals, retired = dict.fromkeys(names, 0), 0
 
     async def access(ctx, offset, data=None):
         bus = dut.bus
-        for signal, value in ((bus.adr, offset // 4), (bus.we, data is not None), (bus.dat_w, data or 0), (bus.sel, 15),
-                              (bus.cyc, 1), (bus.stb, 1)):
+        for signal, value in (
+            (bus.adr, offset // 4),
+            (bus.we, data is not None),
+            (bus.dat_w, data or 0),
+            (bus.sel, 15),
+            (bus.cyc, 1),
+            (bus.stb, 1),
+        ):
             ctx.set(signal, value)
-        value, = await ctx.tick().sample(bus.dat_r).until(bus.ack)
+        (value,) = await ctx.tick().sample(bus.dat_r).until(bus.ack)
         ctx.set(bus.cyc, 0)
         ctx.set(bus.stb, 0)
         await ctx.tick()
@@ -125,11 +137,21 @@ def test_control_block_counts_cycles_of_another_clock():
             ctx.set(engine.finish, cycle == 2999)
             await ctx.tick()
         ctx.set(engine.finish, 0)
-        got = {name: await access(ctx, offset) for name, offset in (
-            ("cycles", 0x80), ("instructions", 0x88), ("work", 0x98), ("fetch", 0xA0), ("operand", 0xA8), ("write", 0xB0),
-            ("other", 0xB8))}
+        got = {
+            name: await access(ctx, offset)
+            for name, offset in (
+                ("cycles", 0x80),
+                ("instructions", 0x88),
+                ("work", 0x98),
+                ("fetch", 0xA0),
+                ("operand", 0xA8),
+                ("write", 0xB0),
+                ("other", 0xB8),
+            )
+        }
         assert got == {**totals, "cycles": sum(totals.values()), "instructions": retired}
         done.append(True)
+
     done = []
     sim = Simulator(dut)
     sim.add_clock(1e-6)
@@ -138,15 +160,36 @@ def test_control_block_counts_cycles_of_another_clock():
     assert done
 
 
-@pytest.mark.parametrize("make, message", [
-    (lambda: EngineControl(cycle_bits=0), "Bits of cycles must be an integer from 1 to 8, not 0"),
-    (lambda: EngineControl(cycle_bits=2, views=3), "A core has 3 views or cycles of 2 bits, not both"),
-    (lambda: CrossingFIFO(shape=8, depth=12, w_domain="sync", r_domain="far"), "Depth must be a power of two from 4 to 4096, not 12"),
-    (lambda: CountCrossing(events=0, bits=2, domain="far"), "events must be an integer from 1 to 256, not 0"),
-    (lambda: CountCrossing(events=1, bits=9, domain="far"), "bits must be an integer from 1 to 8, not 9"),
-    (lambda: CountCrossing(events=1, bits=1, domain="far"), "bits must be at least 2, not 1"),
-    (lambda: CountCrossing(events=1, bits=2, domain="sync"), "domain must be the name of a domain other than sync, not 'sync'"),
-])
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (
+            lambda: EngineControl(cycle_bits=0),
+            "Bits of cycles must be an integer from 1 to 8, not 0",
+        ),
+        (
+            lambda: EngineControl(cycle_bits=2, views=3),
+            "A core has 3 views or cycles of 2 bits, not both",
+        ),
+        (
+            lambda: CrossingFIFO(shape=8, depth=12, w_domain="sync", r_domain="far"),
+            "Depth must be a power of two from 4 to 4096, not 12",
+        ),
+        (
+            lambda: CountCrossing(events=0, bits=2, domain="far"),
+            "events must be an integer from 1 to 256, not 0",
+        ),
+        (
+            lambda: CountCrossing(events=1, bits=9, domain="far"),
+            "bits must be an integer from 1 to 8, not 9",
+        ),
+        (lambda: CountCrossing(events=1, bits=1, domain="far"), "bits must be at least 2, not 1"),
+        (
+            lambda: CountCrossing(events=1, bits=2, domain="sync"),
+            "domain must be the name of a domain other than sync, not 'sync'",
+        ),
+    ],
+)
 def test_arguments(make, message):
     with pytest.raises(ValueError, match=message):
         make()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A core with a clock domain of its own: two real clocks, in every simulation there is."""
+
 import json
 import zlib
 from fractions import Fraction
@@ -27,7 +28,13 @@ def image(seed=1):
 
 @pytest.fixture(scope="module")
 def bench():
-    with CoreBench(ROOM, overrides={"own_clock": True, "ratio": 2}, beat_bytes=4, memory_size=SIZE, ports="shell") as bench:
+    with CoreBench(
+        ROOM,
+        overrides={"own_clock": True, "ratio": 2},
+        beat_bytes=4,
+        memory_size=SIZE,
+        ports="shell",
+    ) as bench:
         yield bench
 
 
@@ -38,16 +45,21 @@ def copied(bench):
     return expected
 
 
-@pytest.mark.parametrize("ratio", [Fraction(1, 4), Fraction(1), Fraction(7, 5), Fraction(2), Fraction(3, 16)])
+@pytest.mark.parametrize(
+    "ratio", [Fraction(1, 4), Fraction(1), Fraction(7, 5), Fraction(2), Fraction(3, 16)]
+)
 def test_two_clocks_compiled(bench, ratio):
-    """The far side does a beat in each of its cycles, and the memory one, read or written, in each of the main clock's."""
+    """The far side does a beat in each of its cycles, and the memory one, read or written, in each
+    of the main clock's."""
     bench.second_clock(ratio)
     bench.behave(IDEAL)
     bench.load(image())
     expected = copied(bench)
     outcome = bench.run(JOB)
     assert outcome.status == "done" and (bench.memory == expected).all()
-    assert outcome.values["sum"] == int(image()[:4096].view("<u4").sum(dtype=np.uint64)) & 0xFFFF_FFFF
+    assert (
+        outcome.values["sum"] == int(image()[:4096].view("<u4").sum(dtype=np.uint64)) & 0xFFFF_FFFF
+    )
     cycles = outcome.counters["cycles"]
     least = max(2048, 1024 / ratio)
     assert least <= cycles < 1.1 * least + 300, cycles
@@ -81,10 +93,16 @@ def test_two_clocks_in_pysim():
 
     async def access(ctx, offset, data=None):
         bus = dut.bus
-        for signal, value in ((bus.adr, offset // 4), (bus.we, data is not None), (bus.dat_w, data or 0), (bus.sel, 15),
-                              (bus.cyc, 1), (bus.stb, 1)):
+        for signal, value in (
+            (bus.adr, offset // 4),
+            (bus.we, data is not None),
+            (bus.dat_w, data or 0),
+            (bus.sel, 15),
+            (bus.cyc, 1),
+            (bus.stb, 1),
+        ):
             ctx.set(signal, value)
-        value, = await ctx.tick().sample(bus.dat_r).until(bus.ack)
+        (value,) = await ctx.tick().sample(bus.dat_r).until(bus.ack)
         ctx.set(bus.cyc, 0)
         ctx.set(bus.stb, 0)
         return value
@@ -96,6 +114,7 @@ def test_two_clocks_in_pysim():
             pass
         assert await access(ctx, 0x14) == 2
         done.append(True)
+
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_clock(1e-6 / 1.5, phase=0.21e-6, domain="array")
@@ -105,10 +124,18 @@ def test_two_clocks_in_pysim():
     assert done and (model.memory == expected).all()
 
 
-@pytest.mark.parametrize("name, ratio, cell", [
-    ("ulx3s-25f", 8, "CLKOS3"), ("ulx3s-25f", 10, "CLKOS3"), ("icebreaker", 8, "SB_PLL40_2F_PAD"), ("icebreaker", 5, None)])
+@pytest.mark.parametrize(
+    "name, ratio, cell",
+    [
+        ("ulx3s-25f", 8, "CLKOS3"),
+        ("ulx3s-25f", 10, "CLKOS3"),
+        ("icebreaker", 8, "SB_PLL40_2F_PAD"),
+        ("icebreaker", 5, None),
+    ],
+)
 def test_boards_make_the_clock(name, ratio, cell):
-    """An ECP5 any, an iCE40 twice its own; where there is none the domain is that of the main clock."""
+    """An ECP5 any, an iCE40 twice its own; where there is none the domain is that of the main
+    clock."""
     board = open_board(name)
     soc = board.make_soc(room=ROOM, preset="sim", params={"own_clock": True, "ratio": ratio})
     platform = board.platform_class()()
@@ -123,13 +150,22 @@ def test_boards_make_the_clock(name, ratio, cell):
         assert told["domains"] == {"array": soc.domain_hz}
 
 
-@pytest.mark.parametrize("name, ratio, message", [
-    ("sync", 2, "Name of a clock domain must be an identifier other than sync, boot, sdram and comb, not 'sync'"),
-    ("an array", 2, "Name of a clock domain must be an identifier"), (3, 2, "Name of a clock domain"),
-    ("array", 0.01, "Ratio of clock domain array must be a number from 1/16 to 16, not 0.01"),
-    ("array", "2", "Ratio of clock domain array must be a number from 1/16 to 16, not '2'"),
-    ("array", True, "Ratio of clock domain array must be a number from 1/16 to 16, not True"),
-])
+@pytest.mark.parametrize(
+    "name, ratio, message",
+    [
+        (
+            "sync",
+            2,
+            "Name of a clock domain must be an identifier other than sync, boot, sdram and "
+            "comb, not 'sync'",
+        ),
+        ("an array", 2, "Name of a clock domain must be an identifier"),
+        (3, 2, "Name of a clock domain"),
+        ("array", 0.01, "Ratio of clock domain array must be a number from 1/16 to 16, not 0.01"),
+        ("array", "2", "Ratio of clock domain array must be a number from 1/16 to 16, not '2'"),
+        ("array", True, "Ratio of clock domain array must be a number from 1/16 to 16, not True"),
+    ],
+)
 def test_requests_are_checked(name, ratio, message):
     with pytest.raises(ValueError, match=message):
         DomainRequest(name, ratio)
@@ -140,8 +176,11 @@ def test_one_domain_at_most():
         @staticmethod
         def domains(params):
             return params
+
     assert requested_domain(Engine, {}) is None and requested_domain(Asking, {}) is None
     assert requested_domain(Asking, {"array": 1.5}).ratio == Fraction(3, 2)
     for wrong in ({"a": 1, "b": 2}, ("array", 2)):
-        with pytest.raises(ValueError, match="An engine may ask for one clock domain, name -> ratio, not"):
+        with pytest.raises(
+            ValueError, match="An engine may ask for one clock domain, name -> ratio, not"
+        ):
             requested_domain(Asking, wrong)

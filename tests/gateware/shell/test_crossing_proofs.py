@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Proof of the FIFO between two clocks: whichever of them ticks when, nothing is lost, repeated or out of order."""
+"""Proof of the FIFO between two clocks: whichever of them ticks when, nothing is lost, repeated or
+out of order."""
+
 import pytest
 from amaranth import DomainRenamer, EnableInserter, Signal
 from amaranth.hdl import Assert, Assume, Cover
@@ -13,10 +15,12 @@ class FifoProperty(Property):
 
     * what is taken is what was put, in that order (of an entry whose number the solver chooses);
     * no more is inside than ``depth`` entries and the one that waits;
-    * what ``room`` and ``level`` promise can be put and taken: above zero, ``ready`` and ``valid`` are high.
+    * what ``room`` and ``level`` promise can be put and taken: above zero, ``ready`` and ``valid``
+      are high.
 
     ``wrong``: that the entry taken is another.
     """
+
     def __init__(self, small=False, wrong=0):
         super().__init__()
         self.small, self.wrong = small, wrong
@@ -28,7 +32,10 @@ class FifoProperty(Property):
         self.free(*ticks.values(), fifo.i.valid, fifo.i.payload, fifo.o.ready)
         which, number_put, number_taken, kept = Signal(4), Signal(4), Signal(4), Signal(2)
         self.constant(m, which)
-        put, taken = ticks["w"] & fifo.i.valid & fifo.i.ready, ticks["r"] & fifo.o.valid & fifo.o.ready
+        put, taken = (
+            ticks["w"] & fifo.i.valid & fifo.i.ready,
+            ticks["r"] & fifo.o.valid & fifo.o.ready,
+        )
         with m.If(put):
             m.d.sync += number_put.eq(number_put + 1)
             with m.If(number_put == which):
@@ -38,10 +45,15 @@ class FifoProperty(Property):
         m.d.comb += [
             Assume(~number_put.all()),
             Assert(~(taken & (number_taken == which)) | (fifo.o.payload == kept + self.wrong)),
-            Assert(~fifo.o.valid | (number_taken != number_put)), Assert(number_put - number_taken <= fifo.depth + 1),
-            Assert((fifo.room == 0) | fifo.i.ready), Assert((fifo.level != 0) == fifo.o.valid),
-            Assert(fifo.level <= number_put - number_taken), Assert(fifo.room + number_put <= number_taken + fifo.depth + 1),
-            Cover((number_taken == 6) & taken), Cover(~fifo.i.ready & (number_put - number_taken == fifo.depth + 1))]
+            Assert(~fifo.o.valid | (number_taken != number_put)),
+            Assert(number_put - number_taken <= fifo.depth + 1),
+            Assert((fifo.room == 0) | fifo.i.ready),
+            Assert((fifo.level != 0) == fifo.o.valid),
+            Assert(fifo.level <= number_put - number_taken),
+            Assert(fifo.room + number_put <= number_taken + fifo.depth + 1),
+            Cover((number_taken == 6) & taken),
+            Cover(~fifo.i.ready & (number_put - number_taken == fifo.depth + 1)),
+        ]
 
 
 @pytest.mark.parametrize("small", [False, True])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The registers of a core as amaranth-soc sees them."""
+
 import gc
 import warnings
 
@@ -14,7 +15,9 @@ from quintet.gateware.shell.register_map import register_map
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 def test_core_behind_a_decoder():
     room = open_room("opentpu")
-    core = CoreShell(room=room, params=room.params.SPACE.resolve("sim"), beat_bytes=4, memory_size=1 << 16)
+    core = CoreShell(
+        room=room, params=room.params.SPACE.resolve("sim"), beat_bytes=4, memory_size=1 << 16
+    )
     decoder = wishbone.Decoder(addr_width=30, data_width=32, granularity=8)
     other = MemoryMap(addr_width=12, data_width=8)
     spare = wishbone.Interface(addr_width=10, data_width=32, granularity=8)
@@ -25,10 +28,16 @@ def test_core_behind_a_decoder():
     found = {info.path[-1][0]: info for info in decoder.bus.memory_map.all_resources()}
     assert (found["control"].start, found["control"].end) == (0x8000_0010, 0x8000_0014)
     assert found["cnt_cycles"].start == 0x8000_0080 and found["cnt_cycles"].end == 0x8000_0088
-    assert isinstance(found["status"].resource, csr.Register) and "bit 0 busy" in found["status"].resource.__doc__
+    assert (
+        isinstance(found["status"].resource, csr.Register)
+        and "bit 0 busy" in found["status"].resource.__doc__
+    )
     element = found["program_address"].resource.element
     assert element.access.readable() and element.access.writable() and element.width == 32
-    assert not found["control"].resource.element.access.readable() and not found["ident"].resource.element.access.writable()
+    assert (
+        not found["control"].resource.element.access.readable()
+        and not found["ident"].resource.element.access.writable()
+    )
     assert found["hostmem_base"].start >= 0x8000_0100
 
 

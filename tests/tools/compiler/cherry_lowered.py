@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs networks lowered for Cherry on its golden model, which looks for races and broken promises of double buffering."""
+"""Runs networks lowered for Cherry on its golden model, which looks for races and broken promises
+of double buffering."""
+
 import numpy as np
 
 from quintet.gateware.cores.cherry.model import Model
@@ -24,10 +26,12 @@ def lowered(graph, keep=False, preset="85f", **sizes):
 def run_lowered(program, inputs, params, shuffle=None):
     """Tensor -> array, of all that is there after a run on ``inputs`` (one of each)."""
     model = Model(params, np.zeros(MEMORY, np.uint8), shuffle=shuffle)
-    model.mem[:] = 0x1FF00      # nothing may depend on what the scratchpad held
+    model.mem[:] = 0x1FF00  # nothing may depend on what the scratchpad held
     for address, data, _ in program.constants:
-        model.memory[address:address + data.size] = data
-    model.memory[program.program_at:program.program_at + len(program.program)] = np.frombuffer(program.program, np.uint8)
+        model.memory[address : address + data.size] = data
+    model.memory[program.program_at : program.program_at + len(program.program)] = np.frombuffer(
+        program.program, np.uint8
+    )
     for name, placed in program.inputs.items():
         placed.layout.write(model.memory, inputs[name])
     outcome = model.run(program.registers)
@@ -41,7 +45,8 @@ def bits(array):
 
 
 def check(graph, keep=False, preset="85f", shuffle=None, **sizes):
-    """Asserts that reference and golden model give the same bits for every tensor; the lowered program and the reference's tensors."""
+    """Asserts that reference and golden model give the same bits for every tensor; the lowered
+    program and the reference's tensors."""
     side = backend(preset, **sizes)
     inputs = {name: values.astype(np.float32) for name, values in inputs_of(graph, 1).items()}
     program = side.lower(Quantised(graph=graph), keep=keep)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Networks in random whole numbers, and programs of back ends on golden models."""
+
 import numpy as np
 
 from quintet.gateware.cores import open_room
@@ -10,53 +11,73 @@ __all__ = ["random_numbers", "random_quantised", "run_lowered"]
 
 
 def random_quantised(graph, backend, seed, bits=None, most=None, shift=None):
-    """A :class:`Quantised` of a prepared graph: one scale everywhere, random weights of the machine's width, shifts near where results fit."""
+    """A :class:`Quantised` of a prepared graph: one scale everywhere, random weights of the
+    machine's width, shifts near where results fit."""
     rng, layers, scales = np.random.default_rng(seed), {}, {}
     for node in graph.nodes:
         arithmetic = backend.arithmetic(graph, node)
         width = bits or arithmetic.out_bits[0]
         for name in (*node.inputs, node.output):
-            scales.setdefault(name, Scale(2.0 ** -4, width))
+            scales.setdefault(name, Scale(2.0**-4, width))
         if isinstance(node, Conv | Dense):
             limit = most or (1 << arithmetic.weight_bits - 1)
             weights = rng.integers(-limit, limit, node.weights.shape)
             out = node.weights.shape[0]
             low, high = arithmetic.shifts
             most_bias = min(limit << 4, 1 << arithmetic.bias_bits - 1)
-            places = int(np.clip(np.log2(limit * np.sqrt(weights[0].size)) - 1, low, high)) if shift is None else shift
+            places = (
+                int(np.clip(np.log2(limit * np.sqrt(weights[0].size)) - 1, low, high))
+                if shift is None
+                else shift
+            )
             bias = None if node.bias is None else rng.integers(-most_bias, most_bias, out)
-            layers[node.name] = Integer(weights=weights, bias=bias, shift=np.full(out, places), bias_shift=np.zeros(out, np.int64))
+            layers[node.name] = Integer(
+                weights=weights,
+                bias=bias,
+                shift=np.full(out, places),
+                bias_shift=np.zeros(out, np.int64),
+            )
     return Quantised(graph=graph, scales=scales, layers=layers)
 
 
 def random_numbers(quantised, count, seed):
-    """Whole numbers for the inputs of the graph, tensor name -> int64 [count, ...]; corners among them."""
+    """Whole numbers for the inputs of the graph, tensor name -> int64 [count, ...]; corners among
+    them."""
     rng, found = np.random.default_rng(seed), {}
     for port in quantised.graph.inputs:
         scale = quantised.scales[port.tensor]
-        values = rng.integers(scale.low, scale.high + 1, (count, *quantised.graph.shape(port.tensor)))
-        found[port.tensor] = np.where(rng.random(values.shape) < 0.1, rng.choice([scale.low, scale.high], values.shape), values)
+        values = rng.integers(
+            scale.low, scale.high + 1, (count, *quantised.graph.shape(port.tensor))
+        )
+        found[port.tensor] = np.where(
+            rng.random(values.shape) < 0.1,
+            rng.choice([scale.low, scale.high], values.shape),
+            values,
+        )
     return found
 
 
 def run_lowered(isa, params, lowered, inputs, memory_size=1 << 22):
-    """Tensors of every run on the golden model, name -> [inputs, ...]: constants once, then each group of ``lowered.images`` inputs."""
+    """Tensors of every run on the golden model, name -> [inputs, ...]: constants once, then each
+    group of ``lowered.images`` inputs."""
     room, memory = open_room(isa), np.zeros(memory_size, np.uint8)
     # What is not written must not matter.
     memory[:] = np.random.default_rng(0).integers(0, 256, memory_size)
 
     def put(address, data):
-        memory[address:address + len(data)] = np.frombuffer(bytes(data), np.uint8)
+        memory[address : address + len(data)] = np.frombuffer(bytes(data), np.uint8)
 
     for address, size in lowered.zeros:
-        memory[address:address + size] = 0
+        memory[address : address + size] = 0
     put(lowered.program_at, lowered.program)
     for address, data, _ in lowered.constants:
         put(address, np.asarray(data).tobytes())
     model = room.model.Model(params, memory)
 
     def run(registers):
-        outcome = model.run({"window_base": 0, "window_limit": memory_size, **registers}, None, None)
+        outcome = model.run(
+            {"window_base": 0, "window_limit": memory_size, **registers}, None, None
+        )
         assert outcome.status == "done", outcome
         return outcome
 
@@ -69,8 +90,13 @@ def run_lowered(isa, params, lowered, inputs, memory_size=1 << 22):
             first, end = placed.layout.first, placed.layout.end
             if not placed.layout.in_program:
                 memory[first:end] = 0
-            placed.layout.write(memory, inputs[name][at:at + lowered.images])
+            placed.layout.write(memory, inputs[name][at : at + lowered.images])
         run(registers)
         registers = {**registers, **lowered.again}
-        parts.append({name: placed.layout.read(memory) for name, placed in {**lowered.outputs, **lowered.tensors}.items()})
+        parts.append(
+            {
+                name: placed.layout.read(memory)
+                for name, placed in {**lowered.outputs, **lowered.tensors}.items()
+            }
+        )
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks with random weights for the compiler's tests: the shapes of well-known small ones, and random legal graphs."""
+"""Networks with random weights for the compiler's tests: the shapes of well-known small ones, and
+random legal graphs."""
+
 import numpy as np
 from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.shapes import node_shape
 
-__all__ = ["KINDS", "NETWORKS", "Builder", "autoencoder", "ds_cnn", "graphs", "inputs_of", "lstm_classifier", "mobilenet", "resnet8"]
+__all__ = [
+    "KINDS",
+    "NETWORKS",
+    "Builder",
+    "autoencoder",
+    "ds_cnn",
+    "graphs",
+    "inputs_of",
+    "lstm_classifier",
+    "mobilenet",
+    "resnet8",
+]
 
 
 class Builder:
-    """Graph under construction. Each method adds one node and returns the name of its result; weights are He-scaled.
+    """Graph under construction. Each method adds one node and returns the name of its result;
+    weights are He-scaled.
 
     Attributes
     ----------
     graph : Graph; ``here`` : name of the newest tensor
     """
+
     def __init__(self, name, shape, seed=0):
         self.random = np.random.default_rng(seed)
         self.graph = g.Graph(name)
@@ -46,7 +61,9 @@ class Builder:
         """A node of class ``kind`` on ``inputs``, or on the newest tensor."""
         inputs = list(inputs or [self.here])
         name = f"{kind.__name__.lower()}_{len(self.graph.nodes)}"
-        node = kind(name=name, inputs=inputs, output=f"{name}:0", origin=kind.__name__, **attributes)
+        node = kind(
+            name=name, inputs=inputs, output=f"{name}:0", origin=kind.__name__, **attributes
+        )
         shape = node_shape(node, *(self.graph.shape(i) for i in inputs))
         self.graph.nodes.append(node)
         self.graph.tensors[node.output] = g.Tensor(node.output, shape)
@@ -60,21 +77,46 @@ class Builder:
     def act(self, function, source=None, **attributes):
         return self.add(g.Activation, source or self.here, function=function, **attributes)
 
-    def conv(self, out, size, source=None, stride=(1, 1), padding="same", groups=1, dilation=(1, 1), bias=True, relu=False):
+    def conv(
+        self,
+        out,
+        size,
+        source=None,
+        stride=(1, 1),
+        padding="same",
+        groups=1,
+        dilation=(1, 1),
+        bias=True,
+        relu=False,
+    ):
         source = source or self.here
         rows, columns, channels = self.shape(source)
         if padding == "same":
             padding = same_padding((rows, columns), size, stride, dilation)
         inner = channels // groups
         weights = self.normal(out, *size, inner, fan_in=size[0] * size[1] * inner)
-        self.add(g.Conv, source, weights=weights, bias=self.normal(out) if bias else None, stride=stride, padding=padding,
-                 groups=groups, dilation=dilation)
+        self.add(
+            g.Conv,
+            source,
+            weights=weights,
+            bias=self.normal(out) if bias else None,
+            stride=stride,
+            padding=padding,
+            groups=groups,
+            dilation=dilation,
+        )
         return self.act("relu") if relu else self.here
 
     def dense(self, out, source=None, relu=False, bias=True, steps=False):
         source = source or self.here
         features = self.shape(source)[-1] if steps else int(np.prod(self.shape(source)))
-        self.add(g.Dense, source, weights=self.normal(out, features, fan_in=features), bias=self.normal(out) if bias else None, steps=steps)
+        self.add(
+            g.Dense,
+            source,
+            weights=self.normal(out, features, fan_in=features),
+            bias=self.normal(out) if bias else None,
+            steps=steps,
+        )
         return self.act("relu") if relu else self.here
 
     def global_average(self, source=None):
@@ -83,20 +125,40 @@ class Builder:
 
     def lstm(self, hidden, source=None, last=False, reverse=False):
         features = self.shape(source)[1]
-        return self.add(g.Lstm, source or self.here, weights=self.normal(4 * hidden, features, fan_in=2 * features),
-                        recurrent=self.normal(4 * hidden, hidden, fan_in=2 * hidden), bias=self.normal(4 * hidden),
-                        initial=self.normal(hidden), cell=self.normal(hidden), last=last, reverse=reverse)
+        return self.add(
+            g.Lstm,
+            source or self.here,
+            weights=self.normal(4 * hidden, features, fan_in=2 * features),
+            recurrent=self.normal(4 * hidden, hidden, fan_in=2 * hidden),
+            bias=self.normal(4 * hidden),
+            initial=self.normal(hidden),
+            cell=self.normal(hidden),
+            last=last,
+            reverse=reverse,
+        )
 
     def gru(self, hidden, source=None, last=False, reverse=False, linear_before_reset=False):
         features = self.shape(source)[1]
-        return self.add(g.Gru, source or self.here, weights=self.normal(3 * hidden, features, fan_in=2 * features),
-                        recurrent=self.normal(3 * hidden, hidden, fan_in=2 * hidden), bias=self.normal(2, 3 * hidden),
-                        initial=self.normal(hidden), last=last, reverse=reverse, linear_before_reset=linear_before_reset)
+        return self.add(
+            g.Gru,
+            source or self.here,
+            weights=self.normal(3 * hidden, features, fan_in=2 * features),
+            recurrent=self.normal(3 * hidden, hidden, fan_in=2 * hidden),
+            bias=self.normal(2, 3 * hidden),
+            initial=self.normal(hidden),
+            last=last,
+            reverse=reverse,
+            linear_before_reset=linear_before_reset,
+        )
 
 
 def same_padding(lengths, size, stride, dilation=(1, 1)):
-    """Zeros (top, left, bottom, right) with which ceil(length / stride) windows fit; an odd one goes below and right."""
-    total = [max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0) for n, k, s, d in zip(lengths, size, stride, dilation, strict=True)]
+    """Zeros (top, left, bottom, right) with which ceil(length / stride) windows fit; an odd one
+    goes below and right."""
+    total = [
+        max((-(-n // s) - 1) * s + (k - 1) * d + 1 - n, 0)
+        for n, k, s, d in zip(lengths, size, stride, dilation, strict=True)
+    ]
     return (total[0] // 2, total[1] // 2, total[0] - total[0] // 2, total[1] - total[1] // 2)
 
 
@@ -168,18 +230,28 @@ NETWORKS = {
     "resnet8": (resnet8, lambda seed=0: resnet8(seed, size=8, widths=(4, 8, 8), classes=5)),
     "ds_cnn": (ds_cnn, lambda seed=0: ds_cnn(seed, shape=(13, 6), width=8, blocks=2, classes=4)),
     "mobilenet": (mobilenet, lambda seed=0: mobilenet(seed, size=16, width=4, strides=(1, 2, 1))),
-    "autoencoder": (autoencoder, lambda seed=0: autoencoder(seed, features=24, width=16, inner=4, depth=2)),
-    "lstm_classifier": (lstm_classifier, lambda seed=0: lstm_classifier(seed, steps=5, features=4, hidden=6, classes=3)),
+    "autoencoder": (
+        autoencoder,
+        lambda seed=0: autoencoder(seed, features=24, width=16, inner=4, depth=2),
+    ),
+    "lstm_classifier": (
+        lstm_classifier,
+        lambda seed=0: lstm_classifier(seed, steps=5, features=4, hidden=6, classes=3),
+    ),
 }
 
 
 def inputs_of(graph, count=2, seed=0):
     """Random values for every input of a network."""
     random = np.random.default_rng(seed)
-    return {port.tensor: random.normal(0, 1, (count, *graph.shape(port.tensor))) for port in graph.inputs}
+    return {
+        port.tensor: random.normal(0, 1, (count, *graph.shape(port.tensor)))
+        for port in graph.inputs
+    }
 
 
 # Random graphs. Each step: does it fit the newest tensor's shape, and how it is drawn.
+
 
 def _is_map(shape):
     return len(shape) == 3
@@ -194,19 +266,36 @@ def _conv(draw, b, groups_of):
     if reach[0] > rows + padding[0] + padding[2] or reach[1] > columns + padding[1] + padding[3]:
         size = dilation = (1, 1)
     groups = groups_of(channels)
-    b.conv(groups * draw(st.integers(1, 3)), size, stride=(draw(st.integers(1, 2)), draw(st.integers(1, 2))), padding=padding,
-           groups=groups, dilation=dilation, bias=draw(st.booleans()))
+    b.conv(
+        groups * draw(st.integers(1, 3)),
+        size,
+        stride=(draw(st.integers(1, 2)), draw(st.integers(1, 2))),
+        padding=padding,
+        groups=groups,
+        dilation=dilation,
+        bias=draw(st.booleans()),
+    )
 
 
 def _pool(draw, b, kind, **attributes):
     window = tuple(draw(st.integers(1, min(3, length))) for length in b.shape()[:2])
     padding = tuple(draw(st.integers(0, k - 1)) for k in window * 2)
-    b.add(kind, window=window, stride=(draw(st.integers(1, 2)), draw(st.integers(1, 2))), padding=padding, **attributes)
+    b.add(
+        kind,
+        window=window,
+        stride=(draw(st.integers(1, 2)), draw(st.integers(1, 2))),
+        padding=padding,
+        **attributes,
+    )
 
 
 def _binary(draw, b, function):
     shape = b.shape()
-    equal = [name for name, tensor in b.graph.tensors.items() if tensor.shape == shape and tensor.data is None]
+    equal = [
+        name
+        for name, tensor in b.graph.tensors.items()
+        if tensor.shape == shape and tensor.data is None
+    ]
     other = draw(st.sampled_from([*equal, None]))
     if function == "div" or other is None:
         values = b.normal(*(shape if draw(st.booleans()) else shape[-1:])) * 5
@@ -216,8 +305,17 @@ def _binary(draw, b, function):
 
 def _concat(draw, b):
     axis = draw(st.integers(0, len(b.shape()) - 1))
-    fit = [name for name, tensor in b.graph.tensors.items() if tensor.data is None and len(tensor.shape) == len(b.shape())
-           and all(one == other for at, (one, other) in enumerate(zip(tensor.shape, b.shape(), strict=True)) if at != axis)]
+    fit = [
+        name
+        for name, tensor in b.graph.tensors.items()
+        if tensor.data is None
+        and len(tensor.shape) == len(b.shape())
+        and all(
+            one == other
+            for at, (one, other) in enumerate(zip(tensor.shape, b.shape(), strict=True))
+            if at != axis
+        )
+    ]
     b.add(g.Concat, b.here, draw(st.sampled_from(fit)), axis=axis)
 
 
@@ -234,7 +332,9 @@ def _pad(draw, b):
 
 def _slice(draw, b):
     start = tuple(draw(st.integers(0, (n - 1) // 2)) for n in b.shape())
-    b.add(g.Slice, start=start, stop=b.shape(), step=tuple(draw(st.integers(1, 2)) for _ in b.shape()))
+    b.add(
+        g.Slice, start=start, stop=b.shape(), step=tuple(draw(st.integers(1, 2)) for _ in b.shape())
+    )
 
 
 def _matmul(draw, b):
@@ -246,33 +346,82 @@ def _activation(function, **attributes):
 
 
 def _recurrent(draw, b, make, **flags):
-    make(draw(st.integers(1, 4)), last=draw(st.booleans()), reverse=draw(st.booleans()), **{flag: draw(st.booleans()) for flag in flags})
+    make(
+        draw(st.integers(1, 4)),
+        last=draw(st.booleans()),
+        reverse=draw(st.booleans()),
+        **{flag: draw(st.booleans()) for flag in flags},
+    )
 
 
-#: Name of a step -> (whether it fits a shape, adds it). A subset of the names goes to :func:`graphs`.
+#: Name of a step -> (whether it fits a shape, adds it). A subset of the names goes to
+#: :func:`graphs`.
 KINDS = {
     "conv": (_is_map, lambda draw, b: _conv(draw, b, lambda channels: 1)),
-    "depthwise": (lambda s: _is_map(s) and s[2] > 1, lambda draw, b: _conv(draw, b, lambda channels: channels)),
-    "grouped": (lambda s: _is_map(s) and s[2] % 2 == 0 and s[2] > 2, lambda draw, b: _conv(draw, b, lambda channels: 2)),
-    "dense": (lambda s: True, lambda draw, b: b.dense(draw(st.integers(1, 9)), bias=draw(st.booleans()))),
-    "dense_steps": (lambda s: len(s) == 2, lambda draw, b: b.dense(draw(st.integers(1, 5)), steps=True)),
+    "depthwise": (
+        lambda s: _is_map(s) and s[2] > 1,
+        lambda draw, b: _conv(draw, b, lambda channels: channels),
+    ),
+    "grouped": (
+        lambda s: _is_map(s) and s[2] % 2 == 0 and s[2] > 2,
+        lambda draw, b: _conv(draw, b, lambda channels: 2),
+    ),
+    "dense": (
+        lambda s: True,
+        lambda draw, b: b.dense(draw(st.integers(1, 9)), bias=draw(st.booleans())),
+    ),
+    "dense_steps": (
+        lambda s: len(s) == 2,
+        lambda draw, b: b.dense(draw(st.integers(1, 5)), steps=True),
+    ),
     "matmul": (lambda s: len(s) == 2, _matmul),
-    **{name: (lambda s: True, lambda draw, b, name=name: _binary(draw, b, name)) for name in ("add", "sub", "mul", "div")},
-    "affine": (_is_map, lambda draw, b: b.add(g.Affine, scale=1 + b.normal(b.shape()[-1]), shift=b.normal(b.shape()[-1]))),
+    **{
+        name: (lambda s: True, lambda draw, b, name=name: _binary(draw, b, name))
+        for name in ("add", "sub", "mul", "div")
+    },
+    "affine": (
+        _is_map,
+        lambda draw, b: b.add(
+            g.Affine, scale=1 + b.normal(b.shape()[-1]), shift=b.normal(b.shape()[-1])
+        ),
+    ),
     "maxpool": (_is_map, lambda draw, b: _pool(draw, b, g.MaxPool)),
-    "averagepool": (_is_map, lambda draw, b: _pool(draw, b, g.AveragePool, include_padding=draw(st.booleans()))),
+    "averagepool": (
+        _is_map,
+        lambda draw, b: _pool(draw, b, g.AveragePool, include_padding=draw(st.booleans())),
+    ),
     "globalaverage": (_is_map, lambda draw, b: b.global_average()),
-    "reduce": (lambda s: len(s) > 1, lambda draw, b: b.add(g.Reduce, function=draw(st.sampled_from(["mean", "sum", "max"])),
-                                                           axes=(draw(st.integers(0, len(b.shape()) - 1)),), keep=draw(st.booleans()))),
+    "reduce": (
+        lambda s: len(s) > 1,
+        lambda draw, b: b.add(
+            g.Reduce,
+            function=draw(st.sampled_from(["mean", "sum", "max"])),
+            axes=(draw(st.integers(0, len(b.shape()) - 1)),),
+            keep=draw(st.booleans()),
+        ),
+    ),
     "softmax": (lambda s: True, lambda draw, b: b.add(g.Softmax, axis=-1, log=draw(st.booleans()))),
     "reshape": (lambda s: True, _reshape),
-    "transpose": (lambda s: len(s) > 1, lambda draw, b: b.add(g.Transpose, order=tuple(draw(st.permutations(range(len(b.shape()))))))),
+    "transpose": (
+        lambda s: len(s) > 1,
+        lambda draw, b: b.add(
+            g.Transpose, order=tuple(draw(st.permutations(range(len(b.shape())))))
+        ),
+    ),
     "concat": (lambda s: True, _concat),
     "pad": (lambda s: True, _pad),
     "slice": (lambda s: True, _slice),
     "lstm": (lambda s: len(s) == 2, lambda draw, b: _recurrent(draw, b, b.lstm)),
-    "gru": (lambda s: len(s) == 2, lambda draw, b: _recurrent(draw, b, b.gru, linear_before_reset=True)),
-    "layernorm": (lambda s: s[-1] > 1, lambda draw, b: b.add(g.LayerNorm, scale=1 + b.normal(b.shape()[-1]), shift=b.normal(b.shape()[-1]))),
+    "gru": (
+        lambda s: len(s) == 2,
+        lambda draw, b: _recurrent(draw, b, b.gru, linear_before_reset=True),
+    ),
+    "layernorm": (
+        lambda s: s[-1] > 1,
+        lambda draw, b: b.add(
+            g.LayerNorm, scale=1 + b.normal(b.shape()[-1]), shift=b.normal(b.shape()[-1])
+        ),
+    ),
     "relu": _activation("relu"),
     "leaky": _activation("leaky", alpha=0.1),
     "clip": _activation("clip", low=0.0, high=6.0),
@@ -287,17 +436,21 @@ KINDS = {
 
 @st.composite
 def graphs(draw, kinds=tuple(KINDS), shapes=None, most=6, elements=600):
-    """Random small network: a chain of at most ``most`` steps out of ``kinds``, with side branches where a step takes an earlier tensor.
+    """Random small network: a chain of at most ``most`` steps out of ``kinds``, with side branches
+    where a step takes an earlier tensor.
 
     Parameters
     ----------
     kinds : names out of KINDS
-    shapes : strategy of the input's shape; ``None``: a map of at most 7 x 7 x 6, a vector or a sequence
+    shapes : strategy of the input's shape; ``None``: a map of at most 7 x 7 x 6,
+        a vector or a sequence
     elements : tensors that are larger are not drawn
     """
     if shapes is None:
         few = st.integers(1, 7)
-        shapes = st.one_of(st.tuples(few, few, st.integers(1, 6)), st.tuples(few), st.tuples(few, few))
+        shapes = st.one_of(
+            st.tuples(few, few, st.integers(1, 6)), st.tuples(few), st.tuples(few, few)
+        )
     b = Builder("random", draw(shapes), draw(st.integers(0, 2**32 - 1)))
     for _ in range(draw(st.integers(1, most))):
         fitting = [kind for kind in kinds if KINDS[kind][0](b.shape())]
@@ -307,4 +460,6 @@ def graphs(draw, kinds=tuple(KINDS), shapes=None, most=6, elements=600):
     if not b.graph.nodes:
         b.act("relu")
     flowing = [node.output for node in b.graph.nodes[:-1]]
-    return b.finish(*([draw(st.sampled_from(flowing))] if flowing and draw(st.booleans()) else []), b.here)
+    return b.finish(
+        *([draw(st.sampled_from(flowing))] if flowing and draw(st.booleans()) else []), b.here
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clips on machines that clip where their numbers end: what goes higher, beside them or in a layer's own sums, is not cut."""
+"""Clips on machines that clip where their numbers end: what goes higher, beside them or in a
+layer's own sums, is not cut."""
+
 import numpy as np
 import pytest
 
@@ -29,7 +31,9 @@ def of_a_sum(b):
     first = b.conv(8, (3, 3))
     b.here = "input_0"
     b.add(g.Binary, first, b.conv(8, (1, 1)), function="add")
-    b.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function="clip", low=0.0, high=HIGH)
+    b.graph.nodes[-1].activation = g.Activation(
+        name="", inputs=[], output="", function="clip", low=0.0, high=HIGH
+    )
 
 
 def joined(b):
@@ -64,10 +68,20 @@ def both_clipped(b):
     b.add(g.Concat, first, clip(b, b.conv(4, (1, 1))), axis=2)
 
 
-CASES = {residual: 28, of_a_sum: 28, joined: 28, pooled: 28, both_clipped: 25, behind_large_sums: 26, vector_of_large_sums: 24}
+CASES = {
+    residual: 28,
+    of_a_sum: 28,
+    joined: 28,
+    pooled: 28,
+    both_clipped: 25,
+    behind_large_sums: 26,
+    vector_of_large_sums: 24,
+}
 
 
-@pytest.mark.parametrize("make, isa", [(make, isa) for make in CASES for isa in ("opu", "opentpu", "pim")])
+@pytest.mark.parametrize(
+    "make, isa", [(make, isa) for make in CASES for isa in ("opu", "opentpu", "pim")]
+)
 def test_nothing_else_is_cut(make, isa):
     made = Builder("clips", (7, 7, 4), 1)
     make(made)
@@ -79,11 +93,12 @@ def test_nothing_else_is_cut(make, isa):
     inputs = random_calibration(graph, count=8, seed=5)
     found = verify_plan(plan, inputs, "model", lambda: open_target(target), "reference", None)
     assert found.equal, found.difference
-    exact, = run_graph(graph, inputs).values()
+    (exact,) = run_graph(graph, inputs).values()
     with Session(plan, open_target(target)) as session:
         got = session(inputs["input_0"])
-    # Cut at the bound it was 7 to 13 dB on OPU and OpenTPU, with sums cut tap by tap 2 to 16 on the OPU.
-    assert 10 * np.log10((exact ** 2).sum() / ((got - exact) ** 2).sum()) > CASES[make]
+    # Cut at the bound it was 7 to 13 dB on OPU and OpenTPU, with sums cut tap by tap 2 to 16 on the
+    # OPU.
+    assert 10 * np.log10((exact**2).sum() / ((got - exact) ** 2).sum()) > CASES[make]
 
 
 @pytest.mark.parametrize("high, layers", [(1.5, 2), (6.0, 1)])
@@ -92,6 +107,8 @@ def test_a_clip_is_a_layer_of_its_own_where_sums_go_far_above_it_alone(high, lay
     made.conv(8, (3, 3))
     made.act("clip", low=0.0, high=high)
     graph = made.finish()
-    plan = compile_graph(graph, target_build("model:opu?preset=85f"), calibration=random_calibration(graph))
+    plan = compile_graph(
+        graph, target_build("model:opu?preset=85f"), calibration=random_calibration(graph)
+    )
     assert len(plan.machine_steps[0].part.graph.nodes) == layers
     assert sum(choice["what"] == "clip" for choice in plan.choices) == layers - 1

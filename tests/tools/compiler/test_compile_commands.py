@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The commands compile, infer, verify and compare, and the Python API, on the digits' CNN."""
+
 import json
 import shutil
 
@@ -23,7 +24,21 @@ def plans(tmp_path_factory):
     """ISA -> folder of the digits' plan for the ULX3S-85F."""
     root = tmp_path_factory.mktemp("plans")
     for isa in backend_names():
-        assert main(["compile", MODEL, "--for", f"ulx3s-85f/{isa}", "--calibrate", f"{DATA}:calibration", "-o", str(root / isa)]) == Exit.OK
+        assert (
+            main(
+                [
+                    "compile",
+                    MODEL,
+                    "--for",
+                    f"ulx3s-85f/{isa}",
+                    "--calibrate",
+                    f"{DATA}:calibration",
+                    "-o",
+                    str(root / isa),
+                ]
+            )
+            == Exit.OK
+        )
     return root
 
 
@@ -33,15 +48,32 @@ def said(capsys, *args, code=Exit.OK):
 
 
 def test_every_instruction_set_has_a_back_end():
-    assert set(backend_names()) == {"cherry", "imagine", "opentpu", "opu", "pim"} <= set(room_names())
+    assert (
+        set(backend_names()) == {"cherry", "imagine", "opentpu", "opu", "pim"} <= set(room_names())
+    )
 
 
 @pytest.mark.parametrize("isa", backend_names())
 def test_digits_are_recognised_and_equal_layer_by_layer(plans, isa, capsys, tmp_path):
-    found = said(capsys, "infer", plans / isa, "--input", f"{DATA}:images", "--labels", f"{DATA}:labels", "--limit", COUNT, "--out", tmp_path)
+    found = said(
+        capsys,
+        "infer",
+        plans / isa,
+        "--input",
+        f"{DATA}:images",
+        "--labels",
+        f"{DATA}:labels",
+        "--limit",
+        COUNT,
+        "--out",
+        tmp_path,
+    )
     assert found["correct"] == COUNT and found["inputs"] == COUNT
     scores = np.load(tmp_path / "scores.npy")
-    assert scores.shape == (COUNT, 10) and scores.argmax(1).tolist() == found["classes"] == digits.labels(COUNT).tolist()
+    assert (
+        scores.shape == (COUNT, 10)
+        and scores.argmax(1).tolist() == found["classes"] == digits.labels(COUNT).tolist()
+    )
     equal = said(capsys, "verify", plans / isa, "--on", "model", "--against", "reference")
     assert equal["equal"] and equal["inputs"] == 2 and len(equal["tensors"]) >= 4
 
@@ -52,45 +84,104 @@ def test_inputs_go_over_the_link_in_their_own_bytes(plans, capsys):
         assert found["input_bytes"] <= 2 * (1.1 * 64 * item + 64), isa
 
 
-@pytest.mark.parametrize("change, message", [
-    (("--on", "model:opu"), "holds core opu; the plan of digits is for pim"), (("--on", "model:pim?preset=sim"), "was compiled for another build"),
-    (("--input", "nothing.npy"), "--input nothing.npy"), (("--input", "x.txt"), "expected .npy, .npz, .npz:key or a folder"), (("--input", DATA), "holds images, "),
-    (("--input", f"{DATA}:labels"), "input pixels has the shape"), (("--labels", f"{DATA}:images"), "expected whole numbers of one dimension"),
-    (("--labels", "bad.npy"), "class 10 at 3; digits has classes 0 to 9"), (("--labels", "few.npy"), "2 labels for"), (("--limit", "0"), "--limit 0: expected at least 1"),
-    (("--out", "bad.npy"), "is a file; expected a folder")])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (("--on", "model:opu"), "holds core opu; the plan of digits is for pim"),
+        (("--on", "model:pim?preset=sim"), "was compiled for another build"),
+        (("--input", "nothing.npy"), "--input nothing.npy"),
+        (("--input", "x.txt"), "expected .npy, .npz, .npz:key or a folder"),
+        (("--input", DATA), "holds images, "),
+        (("--input", f"{DATA}:labels"), "input pixels has the shape"),
+        (("--labels", f"{DATA}:images"), "expected whole numbers of one dimension"),
+        (("--labels", "bad.npy"), "class 10 at 3; digits has classes 0 to 9"),
+        (("--labels", "few.npy"), "2 labels for"),
+        (("--limit", "0"), "--limit 0: expected at least 1"),
+        (("--out", "bad.npy"), "is a file; expected a folder"),
+    ],
+)
 def test_infer_refuses(plans, capsys, tmp_path, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
     np.save("bad.npy", np.array([0, 1, 2, 10] + [0] * COUNT))
     np.save("few.npy", np.array([0, 1]))
-    options = {"--on": "model", "--input": f"{DATA}:images", "--limit": str(COUNT), change[0]: change[1]}
-    found = said(capsys, "infer", plans / "pim", *(word for option in options.items() for word in option), code=Exit.BAD_INPUT)
+    options = {
+        "--on": "model",
+        "--input": f"{DATA}:images",
+        "--limit": str(COUNT),
+        change[0]: change[1],
+    }
+    found = said(
+        capsys,
+        "infer",
+        plans / "pim",
+        *(word for option in options.items() for word in option),
+        code=Exit.BAD_INPUT,
+    )
     assert message in found["error"]
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"--for": "model"}, "expected an ISA behind model:"), ({"--for": "ulx3s-85f/nothing"}, "no ISA named 'nothing'"),
-    ({"--for": "model:opu?preset=85f", "--preset": "85f"}, "the preset is given twice"), ({"--preset": "nope"}, "nope"), ({"-o": None}, "expected a folder for the plan"),
-    ({"--percentile": "3"}, "expected more than 50"), ({"--calibrate": f"{DATA}:labels"}, "input pixels has the shape"), ({"-o": "file"}, "is a file"),
-    ({"--images": "0"}, "--images 0: expected a number from 1 on, or auto"), ({"-o": "full"}, "holds files that are no plan"), ({"-P": "lanes"}, "expected name=value")])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"--for": "model"}, "expected an ISA behind model:"),
+        ({"--for": "ulx3s-85f/nothing"}, "no ISA named 'nothing'"),
+        ({"--for": "model:opu?preset=85f", "--preset": "85f"}, "the preset is given twice"),
+        ({"--preset": "nope"}, "nope"),
+        ({"-o": None}, "expected a folder for the plan"),
+        ({"--percentile": "3"}, "expected more than 50"),
+        ({"--calibrate": f"{DATA}:labels"}, "input pixels has the shape"),
+        ({"-o": "file"}, "is a file"),
+        ({"--images": "0"}, "--images 0: expected a number from 1 on, or auto"),
+        ({"-o": "full"}, "holds files that are no plan"),
+        ({"-P": "lanes"}, "expected name=value"),
+    ],
+)
 def test_compile_refuses_and_writes_nothing(capsys, tmp_path, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "x").write_text("")
-    options = {"--for": "ulx3s-85f/pim", "--calibrate": f"{DATA}:calibration", "-o": "net", **change}
-    found = said(capsys, "compile", MODEL, *(word for option in options.items() if option[1] is not None for word in option), code=Exit.BAD_INPUT)
+    options = {
+        "--for": "ulx3s-85f/pim",
+        "--calibrate": f"{DATA}:calibration",
+        "-o": "net",
+        **change,
+    }
+    found = said(
+        capsys,
+        "compile",
+        MODEL,
+        *(word for option in options.items() if option[1] is not None for word in option),
+        code=Exit.BAD_INPUT,
+    )
     assert message in found["error"]
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "x"]
 
 
 def test_compile_for_a_port_that_is_not_there(capsys, tmp_path):
-    assert "no such port" in said(capsys, "compile", MODEL, "--for", "ulx3s-85f", "-o", tmp_path / "net", code=Exit.NO_DEVICE)["error"]
+    assert (
+        "no such port"
+        in said(
+            capsys,
+            "compile",
+            MODEL,
+            "--for",
+            "ulx3s-85f",
+            "-o",
+            tmp_path / "net",
+            code=Exit.NO_DEVICE,
+        )["error"]
+    )
     assert not any(tmp_path.iterdir())
 
 
 def test_dry_run_needs_no_calibration_and_says_so(capsys, tmp_path):
     found = said(capsys, "compile", MODEL, "--for", "icebreaker/opu", "--dry-run")
-    assert found["written"] is None and found["cycles_estimated"] > 0 and found["memory"] <= found["memory_size"] == 65536
+    assert (
+        found["written"] is None
+        and found["cycles_estimated"] > 0
+        and found["memory"] <= found["memory_size"] == 65536
+    )
     assert any("RANDOM" in note for note in found["notes"])
     assert {row["where"] for row in found["layers"]} <= {"opu", "host"}
 
@@ -98,33 +189,89 @@ def test_dry_run_needs_no_calibration_and_says_so(capsys, tmp_path):
 def test_plan_that_lost_a_file(plans, capsys, tmp_path):
     shutil.copytree(plans / "opu", tmp_path / "net")
     (tmp_path / "net" / "program_0.bin").unlink()
-    found = said(capsys, "infer", tmp_path / "net", "--input", f"{DATA}:images", code=Exit.BAD_INPUT)
+    found = said(
+        capsys, "infer", tmp_path / "net", "--input", f"{DATA}:images", code=Exit.BAD_INPUT
+    )
     assert "program_0.bin is missing from the plan" in found["error"]
 
 
 def test_compare_puts_all_side_by_side(capsys, tmp_path):
     page = tmp_path / "page.html"
-    found = said(capsys, "compare", MODEL, "--board", "ulx3s-85f", "--calibrate", f"{DATA}:calibration", "--input", f"{DATA}:images", "--labels", f"{DATA}:labels",
-                 "--limit", COUNT, "--estimate", "--html", page)
+    found = said(
+        capsys,
+        "compare",
+        MODEL,
+        "--board",
+        "ulx3s-85f",
+        "--calibrate",
+        f"{DATA}:calibration",
+        "--input",
+        f"{DATA}:images",
+        "--labels",
+        f"{DATA}:labels",
+        "--limit",
+        COUNT,
+        "--estimate",
+        "--html",
+        page,
+    )
     assert [cell["isa"] for cell in found["cells"]] == backend_names()
     for cell in found["cells"]:
-        assert cell["refusal"] is None and cell["correct"] == COUNT == found["correct"] and cell["agreement"] == 1 and cell["cycles"] > 0, cell["isa"]
+        assert (
+            cell["refusal"] is None
+            and cell["correct"] == COUNT == found["correct"]
+            and cell["agreement"] == 1
+            and cell["cycles"] > 0
+        ), cell["isa"]
     text = page.read_text()
-    assert text.count("<article><h2>") == 8 and all(f"<h2>{cell['isa']}, {cell['preset']}</h2>" in text for cell in found["cells"])
+    assert text.count("<article><h2>") == 8 and all(
+        f"<h2>{cell['isa']}, {cell['preset']}</h2>" in text for cell in found["cells"]
+    )
 
 
-@pytest.mark.parametrize("options, message", [
-    (("--limit", "0"), "--limit 0"), (("--labels", f"{DATA}:labels"), "--labels: expected --input"), (("--isa", "z80"), "no ISA named 'z80'"),
-    (("--html", "nowhere/x.html"), "no such folder"), (("--board", "nothing"), "no board named 'nothing'")])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (("--limit", "0"), "--limit 0"),
+        (("--labels", f"{DATA}:labels"), "--labels: expected --input"),
+        (("--isa", "z80"), "no ISA named 'z80'"),
+        (("--html", "nowhere/x.html"), "no such folder"),
+        (("--board", "nothing"), "no board named 'nothing'"),
+    ],
+)
 def test_compare_refuses(capsys, tmp_path, monkeypatch, options, message):
     monkeypatch.chdir(tmp_path)
-    found = said(capsys, "compare", MODEL, "--board", "ulx3s-85f", "--estimate", *options, code=Exit.BAD_INPUT)
+    found = said(
+        capsys,
+        "compare",
+        MODEL,
+        "--board",
+        "ulx3s-85f",
+        "--estimate",
+        *options,
+        code=Exit.BAD_INPUT,
+    )
     assert message in found["error"]
 
 
 def test_verify_refuses(plans, capsys):
-    assert "is a job" in said(capsys, "verify", str(digits.FOLDER.parent / "opu" / "small" / "small.toml"), "--on", "model", "--input", "x.npy", code=Exit.BAD_INPUT)["error"]
-    assert "--on reference" in said(capsys, "verify", plans / "pim", "--on", "reference", code=Exit.BAD_INPUT)["error"]
+    assert (
+        "is a job"
+        in said(
+            capsys,
+            "verify",
+            str(digits.FOLDER.parent / "opu" / "small" / "small.toml"),
+            "--on",
+            "model",
+            "--input",
+            "x.npy",
+            code=Exit.BAD_INPUT,
+        )["error"]
+    )
+    assert (
+        "--on reference"
+        in said(capsys, "verify", plans / "pim", "--on", "reference", code=Exit.BAD_INPUT)["error"]
+    )
 
 
 def test_from_python(tmp_path):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry's back end: its reference and the golden model give the same bits for every tensor."""
+
 import os
 
 import numpy as np
@@ -37,7 +38,11 @@ def test_random_networks(graph, keep):
 
 
 @settings(max_examples=8, deadline=None)
-@given(graph=graphs(most=4), preset=st.sampled_from(["sim", "45f", "25f", "up5k", "85f-max"]), shuffle=st.integers(0, 9))
+@given(
+    graph=graphs(most=4),
+    preset=st.sampled_from(["sim", "45f", "25f", "up5k", "85f-max"]),
+    shuffle=st.integers(0, 9),
+)
 def test_other_builds_and_contexts_in_any_order(graph, preset, shuffle):
     try:
         check(graph, preset=preset, shuffle=shuffle if preset != "up5k" else None)
@@ -51,7 +56,10 @@ def test_small_networks_and_what_they_give_in_float(name):
     _, found = check(graph)
     exact = run_graph(graph, inputs_of(graph, 1))
     for port in graph.outputs:
-        assert np.abs(found[port.tensor] - exact[port.tensor]).max() <= 0.01 * np.abs(exact[port.tensor]).max()
+        assert (
+            np.abs(found[port.tensor] - exact[port.tensor]).max()
+            <= 0.01 * np.abs(exact[port.tensor]).max()
+        )
     check(graph, keep=True)
 
 
@@ -68,11 +76,19 @@ def test_a_product_stored_behind_padded_channels_leaves_the_next_pixel_alone(cha
 @settings(max_examples=6, deadline=None)
 @given(graph=graphs())
 def test_the_reference_takes_several_inputs(graph):
-    side, inputs = backend(), {name: values.astype(np.float32) for name, values in inputs_of(graph, 3).items()}
+    side, inputs = (
+        backend(),
+        {name: values.astype(np.float32) for name, values in inputs_of(graph, 3).items()},
+    )
     together = side.reference(Quantised(graph=graph), inputs)
     for k in range(3):
-        alone = side.reference(Quantised(graph=graph), {name: values[k:k + 1] for name, values in inputs.items()})
-        assert all((bits(together[name][k:k + 1]) == bits(values)).all() for name, values in alone.items())
+        alone = side.reference(
+            Quantised(graph=graph), {name: values[k : k + 1] for name, values in inputs.items()}
+        )
+        assert all(
+            (bits(together[name][k : k + 1]) == bits(values)).all()
+            for name, values in alone.items()
+        )
 
 
 def test_an_accumulator_of_eighteen_digits():
@@ -88,13 +104,20 @@ def test_random_networks_for_long():
     @given(graph=graphs(most=8), keep=st.booleans())
     def run(graph, keep):
         check(graph, keep)
+
     run()
 
 
 # Where room is scarce
 
+
 @settings(max_examples=4, deadline=None, phases=NO_SHRINKING)
-@given(size=st.tuples(st.integers(16, 20), st.integers(16, 20)), stride=st.integers(1, 2), first=st.sampled_from([3, 4]), keep=st.booleans())
+@given(
+    size=st.tuples(st.integers(16, 20), st.integers(16, 20)),
+    stride=st.integers(1, 2),
+    first=st.sampled_from([3, 4]),
+    keep=st.booleans(),
+)
 def test_maps_beyond_the_scratchpad_are_done_in_bands(size, stride, first, keep):
     b = Builder("bands", (*size, first))
     b.conv(8, (3, 3), relu=True)
@@ -108,10 +131,13 @@ def test_maps_beyond_the_scratchpad_are_done_in_bands(size, stride, first, keep)
     try:
         program, _ = check(graph, keep, preset="sim", log_mem=13, contexts=16)
     except LoweringError as error:
-        # Maps that are all kept may be more than bands help with, which is said in numbers; without that they must run.
+        # Maps that are all kept may be more than bands help with, which is said in numbers; without
+        # that they must run.
         assert keep and "elements of the scratchpad at a time, there are 8,192" in str(error)
         return
-    assert stride == 2 or program.text.count(".step") > lowered(graph, keep, log_mem=16).text.count(".step")
+    assert stride == 2 or program.text.count(".step") > lowered(graph, keep, log_mem=16).text.count(
+        ".step"
+    )
 
 
 def test_weights_beyond_the_scratchpad_come_in_parts_and_sums_wait():
@@ -121,12 +147,21 @@ def test_weights_beyond_the_scratchpad_come_in_parts_and_sums_wait():
     graph = b.finish()
     program, _ = check(graph, preset="sim", log_mem=11)
     whole, _ = check(graph)
-    parts = [sum(what.startswith("weights of") for _, _, what in found.constants) for found in (whole, program)]
+    parts = [
+        sum(what.startswith("weights of") for _, _, what in found.constants)
+        for found in (whole, program)
+    ]
     assert parts[0] == 2 < parts[1]
 
 
 @settings(max_examples=12, deadline=None)
-@given(rows=st.integers(3, 12), stride=st.integers(1, 2), bands=st.integers(2, 9), end=st.integers(1, 3), keep=st.booleans())
+@given(
+    rows=st.integers(3, 12),
+    stride=st.integers(1, 2),
+    bands=st.integers(2, 9),
+    end=st.integers(1, 3),
+    keep=st.booleans(),
+)
 def test_inputs_come_band_by_band_however_they_are_cut(rows, stride, bands, end, keep):
     b = Builder("input", (rows, 6, 3))
     b.conv(4, (3, 3), stride=(stride, 1), relu=True)
@@ -136,8 +171,25 @@ def test_inputs_come_band_by_band_however_they_are_cut(rows, stride, bands, end,
     graph = b.finish()
     side = backend()
     machine = machine_of(graph, side.params, keep=keep)
-    end = min(end, next(k for k, operation in enumerate(machine.operations) if not rows_apart(operation)))
-    program = Lowering(machine, graph, side.params, MEMORY, keep, Arrays(), 4096, True, True, [(0, end, bands)] if end else []).plan().lowered()
+    end = min(
+        end, next(k for k, operation in enumerate(machine.operations) if not rows_apart(operation))
+    )
+    program = (
+        Lowering(
+            machine,
+            graph,
+            side.params,
+            MEMORY,
+            keep,
+            Arrays(),
+            4096,
+            True,
+            True,
+            [(0, end, bands)] if end else [],
+        )
+        .plan()
+        .lowered()
+    )
     inputs = {name: values.astype(np.float32) for name, values in inputs_of(graph, 1).items()}
     found = run_lowered(program, inputs, side.params)
     for name, values in side.reference(Quantised(graph=graph), inputs, keep=keep).items():
@@ -154,17 +206,30 @@ def test_too_small_a_scratchpad_is_refused_with_what_takes_most():
     b = Builder("large", (40, 40, 8))
     b.add(g.Transpose, order=(1, 0, 2))
     b.act("relu")
-    with pytest.raises(LoweringError, match=r"step \d+ needs [\d,]+ elements of the scratchpad at a time, there are 2,048: .*input_0"):
+    with pytest.raises(
+        LoweringError,
+        match=(
+            r"step \d+ needs [\d,]+ elements of the scratchpad at a time, there are 2,048: "
+            r".*input_0"
+        ),
+    ):
         backend("up5k").lower(Quantised(graph=b.finish()))
 
 
 def test_too_small_a_main_memory_is_refused_with_what_takes_most():
     graph = NETWORKS["autoencoder"][1]()
-    with pytest.raises(LoweringError, match=r"it takes [\d,]+ bytes of main memory, there are 256: [\d,]+ constants, [\d,]+ program, [\d,]+ inputs and results"):
+    with pytest.raises(
+        LoweringError,
+        match=(
+            r"it takes [\d,]+ bytes of main memory, there are 256: [\d,]+ constants, [\d,]+ "
+            r"program, [\d,]+ inputs and results"
+        ),
+    ):
         backend(memory=256).lower(Quantised(graph=graph))
 
 
 # Verdicts
+
 
 def test_the_back_end_is_found_by_its_name():
     assert backend_class("cherry").isa == "cherry"
@@ -192,12 +257,25 @@ def test_the_number_of_the_largest_element_is_the_hosts():
     assert backend().verdict(b.finish(), node).answer == HOST
 
 
-@pytest.mark.parametrize("kind, sizes, answer, reason", [
-    ("softmax", {"sfu_lanes": 0}, NO, "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it"),
-    ("cube", {}, NO, "function cube: there are relu, exp, "),
-    ("four axes", {}, HOST, "input_0 has 4 axes beside that of the inputs, at most 3 are taken"),
-    ("unknown", {}, NO, "other: no kernel"),
-])
+@pytest.mark.parametrize(
+    "kind, sizes, answer, reason",
+    [
+        (
+            "softmax",
+            {"sfu_lanes": 0},
+            NO,
+            "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it",
+        ),
+        ("cube", {}, NO, "function cube: there are relu, exp, "),
+        (
+            "four axes",
+            {},
+            HOST,
+            "input_0 has 4 axes beside that of the inputs, at most 3 are taken",
+        ),
+        ("unknown", {}, NO, "other: no kernel"),
+    ],
+)
 def test_verdicts_refuse_with_the_reason(kind, sizes, answer, reason):
     b = Builder("refused", (2, 2, 2, 2) if kind == "four axes" else (4, 4, 2))
     if kind == "softmax":
@@ -205,10 +283,12 @@ def test_verdicts_refuse_with_the_reason(kind, sizes, answer, reason):
     else:
         b.act("cube" if kind == "cube" else "relu")
     graph = b.finish()
-    node, = graph.nodes
+    (node,) = graph.nodes
     if kind == "unknown":
+
         class Other(g.Node):
             """A kind that no back end knows."""
+
         node = Other(name="other", inputs=["input_0"], output=node.output)
     verdict = backend(**sizes).verdict(graph, node)
     assert verdict.answer == answer
@@ -218,8 +298,12 @@ def test_verdicts_refuse_with_the_reason(kind, sizes, answer, reason):
 def test_estimates_name_every_layer():
     graph = NETWORKS["ds_cnn"][1]()
     program = lowered(graph)
-    assert {name for layer in program.layers for name in layer.nodes} == {node.name for node in graph.nodes}
+    assert {name for layer in program.layers for name in layer.nodes} == {
+        node.name for node in graph.nodes
+    }
     assert all(layer.cycles > 0 for layer in program.layers)
     by_name = {layer.name: layer for layer in program.layers}
     first = graph.nodes[0]
-    assert next(layer for layer in by_name.values() if first.name in layer.nodes).macs == graph.macs(first)
+    assert next(
+        layer for layer in by_name.values() if first.name in layer.nodes
+    ).macs == graph.macs(first)

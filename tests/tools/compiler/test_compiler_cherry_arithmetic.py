@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry's arithmetic in float64 against the golden model's in whole numbers."""
+
 import numpy as np
 import pytest
 
@@ -45,19 +46,31 @@ def test_a_wide_accumulator_keeps_eighteen_digits():
     a, b = patterns(random, (5_000, 4), 6), patterns(random, (5_000, 4), 6)
     wide = whole.dot(a, b, None, frac=17)
     again = whole.dot(b, a, wide, frac=17)
-    found = arithmetic.accumulate(arithmetic.accumulate(None, values(a), values(b), 18), values(b), values(a), 18)
-    narrow = whole.dot(a[:, :0], b[:, :0], again, frac=17)      # the pattern itself
+    found = arithmetic.accumulate(
+        arithmetic.accumulate(None, values(a), values(b), 18), values(b), values(a), 18
+    )
+    narrow = whole.dot(a[:, :0], b[:, :0], again, frac=17)  # the pattern itself
     finite = (narrow >> 17 & 255) < 255
     mantissa, exponent = np.frexp(np.abs(found[finite]))
-    assert ((mantissa * 2 ** 18).astype(np.int64)[found[finite] != 0] - (1 << 17) == (narrow & 0x1FFFF)[finite][found[finite] != 0]).all()
-    assert (exponent[found[finite] != 0] + 126 == (narrow >> 17 & 255)[finite][found[finite] != 0]).all()
+    assert (
+        (mantissa * 2**18).astype(np.int64)[found[finite] != 0] - (1 << 17)
+        == (narrow & 0x1FFFF)[finite][found[finite] != 0]
+    ).all()
+    assert (
+        exponent[found[finite] != 0] + 126 == (narrow >> 17 & 255)[finite][found[finite] != 0]
+    ).all()
 
 
 def test_functions_of_one_element_on_every_pattern():
     x = values(ALL)
-    for found, wanted in ((arithmetic.exp(x), special.exp(ALL)), (arithmetic.log2(x), special.log(ALL)), (arithmetic.relu(x), whole.relu(ALL)),
-                          (arithmetic.gtz(x), whole.gtz(ALL)), (arithmetic.power(x, 0.5), special.power(ALL, np.full(ALL.shape, 0x0FC00))),
-                          (arithmetic.power(x, -0.5), special.power(ALL, np.full(ALL.shape, 0x2FC00)))):
+    for found, wanted in (
+        (arithmetic.exp(x), special.exp(ALL)),
+        (arithmetic.log2(x), special.log(ALL)),
+        (arithmetic.relu(x), whole.relu(ALL)),
+        (arithmetic.gtz(x), whole.gtz(ALL)),
+        (arithmetic.power(x, 0.5), special.power(ALL, np.full(ALL.shape, 0x0FC00))),
+        (arithmetic.power(x, -0.5), special.power(ALL, np.full(ALL.shape, 0x2FC00))),
+    ):
         assert (arithmetic.bits(found) == wanted).all()
 
 
@@ -65,7 +78,12 @@ def test_functions_of_one_element_on_every_pattern():
 def test_functions_of_two_elements(spread):
     random = np.random.default_rng(spread)
     x, y = patterns(random, 50_000, spread), patterns(random, 50_000, spread)
-    for mine, theirs in ((arithmetic.add, whole.add), (arithmetic.subtract, whole.sub), (arithmetic.multiply, whole.mul), (arithmetic.divide, special.div)):
+    for mine, theirs in (
+        (arithmetic.add, whole.add),
+        (arithmetic.subtract, whole.sub),
+        (arithmetic.multiply, whole.mul),
+        (arithmetic.divide, special.div),
+    ):
         assert (arithmetic.bits(mine(values(x), values(y))) == theirs(x, y)).all()
     four = patterns(random, (20_000, 4), spread)
     assert (arithmetic.bits(arithmetic.maximum(values(four), -1)) == whole.maximum(four, -1)).all()
@@ -73,7 +91,14 @@ def test_functions_of_two_elements(spread):
 
 def test_real_numbers_become_elements_as_dma_makes_them():
     random = np.random.default_rng(3)
-    words = np.concatenate([random.integers(0, 1 << 32, 50_000), [0x7F7FE000, 0x007FFFFF, 0x80000001, 0xFF800001, 0x3F806000]])
+    words = np.concatenate(
+        [
+            random.integers(0, 1 << 32, 50_000),
+            [0x7F7FE000, 0x007FFFFF, 0x80000001, 0xFF800001, 0x3F806000],
+        ]
+    )
     with np.errstate(invalid="ignore"):
         single = words.astype(np.uint32).view(np.float32)
-        assert (arithmetic.bits(arithmetic.to_element(single)) == from_words("fp32", words, words.size)).all()
+        assert (
+            arithmetic.bits(arithmetic.to_element(single)) == from_words("fp32", words, words.size)
+        ).all()

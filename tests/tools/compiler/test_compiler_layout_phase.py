@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layouts whose first block of digits begins before the tensor."""
+
 import numpy as np
 import pytest
 

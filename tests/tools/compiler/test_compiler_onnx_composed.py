@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operators that are made of others, against onnxruntime, and on the machines."""
+
 import numpy as np
 import pytest
 
@@ -15,15 +16,34 @@ from tests.tools.compiler.onnx_models import check, import_model, make_model, no
 
 
 def one(operator, shape, constants=(), opset=20, **attributes):
-    """Model of one node on an input of ``shape`` (with the inputs' axis) and ``constants`` (``None``: left out)."""
+    """Model of one node on an input of ``shape`` (with the inputs' axis) and ``constants``
+    (``None``: left out)."""
     names = [f"c{at}" if data is not None else "" for at, data in enumerate(constants)]
-    return make_model([node(operator, ["x", *names], ["y"], name="n", **attributes)], {"x": shape}, {"y": None},
-                      {f"c{at}": data for at, data in enumerate(constants) if data is not None}, opset)
+    return make_model(
+        [node(operator, ["x", *names], ["y"], name="n", **attributes)],
+        {"x": shape},
+        {"y": None},
+        {f"c{at}": data for at, data in enumerate(constants) if data is not None},
+        opset,
+    )
 
 
-@pytest.mark.parametrize("operator, attributes", [
-    ("Elu", {}), ("Elu", {"alpha": 0.3}), ("Selu", {}), ("Selu", {"alpha": 1.5, "gamma": 1.25}), ("Celu", {}), ("Celu", {"alpha": 0.5}), ("Softplus", {}),
-    ("Softsign", {}), ("Gelu", {"approximate": "tanh"}), ("Gelu", {}), ("Erf", {})])
+@pytest.mark.parametrize(
+    "operator, attributes",
+    [
+        ("Elu", {}),
+        ("Elu", {"alpha": 0.3}),
+        ("Selu", {}),
+        ("Selu", {"alpha": 1.5, "gamma": 1.25}),
+        ("Celu", {}),
+        ("Celu", {"alpha": 0.5}),
+        ("Softplus", {}),
+        ("Softsign", {}),
+        ("Gelu", {"approximate": "tanh"}),
+        ("Gelu", {}),
+        ("Erf", {}),
+    ],
+)
 @pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
 def test_functions(tmp_path, operator, attributes, spread):
     check(one(operator, (1, 2, 3), **attributes), tmp_path, spread=spread)
@@ -32,34 +52,120 @@ def test_functions(tmp_path, operator, attributes, spread):
 @pytest.mark.parametrize("shape", [(1, 3, 5), (1, 4, 3, 5), (1, 1, 2, 2)])
 def test_instance_normalization(tmp_path, shape):
     random = np.random.default_rng(1)
-    check(one("InstanceNormalization", shape, [random.normal(size=shape[1]), random.normal(size=shape[1])], epsilon=1e-3), tmp_path)
+    check(
+        one(
+            "InstanceNormalization",
+            shape,
+            [random.normal(size=shape[1]), random.normal(size=shape[1])],
+            epsilon=1e-3,
+        ),
+        tmp_path,
+    )
 
 
-NEAREST = {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+NEAREST = {
+    "mode": "nearest",
+    "coordinate_transformation_mode": "asymmetric",
+    "nearest_mode": "floor",
+}
 
 
-@pytest.mark.parametrize("shape, factors", [((1, 3, 4, 5), (2, 2)), ((1, 2, 3, 3), (3, 1)), ((1, 2, 3, 1), (1, 2)), ((1, 3, 7), (4,)), ((1, 2, 3, 3), (1, 1))])
+@pytest.mark.parametrize(
+    "shape, factors",
+    [
+        ((1, 3, 4, 5), (2, 2)),
+        ((1, 2, 3, 3), (3, 1)),
+        ((1, 2, 3, 1), (1, 2)),
+        ((1, 3, 7), (4,)),
+        ((1, 2, 3, 3), (1, 1)),
+    ],
+)
 @pytest.mark.parametrize("attributes", [NEAREST, {}, {"nearest_mode": "round_prefer_ceil"}])
 def test_maps_are_enlarged(tmp_path, shape, factors, attributes):
     before = node("LeakyRelu", ["x"], ["a"], alpha=0.5)
-    for constants in ([None, np.float32((1, 1, *factors))], [None, None, np.array((1, shape[1], *(n * k for n, k in zip(shape[2:], factors, strict=True))))]):
+    for constants in (
+        [None, np.float32((1, 1, *factors))],
+        [
+            None,
+            None,
+            np.array((1, shape[1], *(n * k for n, k in zip(shape[2:], factors, strict=True)))),
+        ],
+    ):
         model = one("Resize", shape, constants, **attributes)
         model.graph.node[0].input[0] = "a"
         model.graph.node.insert(0, before)
         check(model, tmp_path)
 
 
-@pytest.mark.parametrize("operator, shape, constants, attributes, message", [
-    ("Gelu", (1, 4), [], {"approximate": "other"}, r"n \(Gelu\): approximate = 'other'; 'none' or 'tanh' is taken"),
-    ("Resize", (1, 2, 4, 4), [None, np.float32([1, 1, 2, 2])], {"mode": "linear"}, r"n \(Resize\): mode = 'linear'; 'nearest' is taken"),
-    ("Resize", (1, 2, 4, 4), [None, np.float32([1, 1, 1.5, 2])], NEAREST, r"n \(Resize\): scales = \[1\.0, 1\.0, 1\.5, 2\.0\]; whole numbers from 1 are taken"),
-    ("Resize", (1, 2, 4, 4), [None, np.float32([1, 1, 0.5, 1])], NEAREST, "whole numbers from 1 are taken"),
-    ("Resize", (1, 2, 4, 4), [None, np.float32([2, 2])], NEAREST, "2 scales or sizes for 4 axes"),
-    ("Resize", (1, 2, 4, 4), [None, np.float32([1, 1, 2, 2])], {**NEAREST, "nearest_mode": "ceil"}, "its rounding takes other elements than each one equally often"),
-    ("Resize", (1, 2, 4, 4), [None, np.float32([1, 1, 2, 2])], {**NEAREST, "coordinate_transformation_mode": "tf_crop_and_resize"},
-     "coordinate_transformation_mode = 'tf_crop_and_resize', nearest_mode = 'floor'; asymmetric, half_pixel or align_corners"),
-    ("InstanceNormalization", (1, 3, 4), [np.ones(2), np.ones(3)], {}, r"scale of shape \(2,\) for 3 channels"),
-    ("InstanceNormalization", (2, 3, 4), [np.ones(3), np.ones(3)], {}, "a batch of 1, channels and at least one axis behind them are taken")])
+@pytest.mark.parametrize(
+    "operator, shape, constants, attributes, message",
+    [
+        (
+            "Gelu",
+            (1, 4),
+            [],
+            {"approximate": "other"},
+            r"n \(Gelu\): approximate = 'other'; 'none' or 'tanh' is taken",
+        ),
+        (
+            "Resize",
+            (1, 2, 4, 4),
+            [None, np.float32([1, 1, 2, 2])],
+            {"mode": "linear"},
+            r"n \(Resize\): mode = 'linear'; 'nearest' is taken",
+        ),
+        (
+            "Resize",
+            (1, 2, 4, 4),
+            [None, np.float32([1, 1, 1.5, 2])],
+            NEAREST,
+            r"n \(Resize\): scales = \[1\.0, 1\.0, 1\.5, 2\.0\]; whole numbers from 1 are taken",
+        ),
+        (
+            "Resize",
+            (1, 2, 4, 4),
+            [None, np.float32([1, 1, 0.5, 1])],
+            NEAREST,
+            "whole numbers from 1 are taken",
+        ),
+        (
+            "Resize",
+            (1, 2, 4, 4),
+            [None, np.float32([2, 2])],
+            NEAREST,
+            "2 scales or sizes for 4 axes",
+        ),
+        (
+            "Resize",
+            (1, 2, 4, 4),
+            [None, np.float32([1, 1, 2, 2])],
+            {**NEAREST, "nearest_mode": "ceil"},
+            "its rounding takes other elements than each one equally often",
+        ),
+        (
+            "Resize",
+            (1, 2, 4, 4),
+            [None, np.float32([1, 1, 2, 2])],
+            {**NEAREST, "coordinate_transformation_mode": "tf_crop_and_resize"},
+            "coordinate_transformation_mode = 'tf_crop_and_resize', nearest_mode = 'floor'; "
+            "asymmetric, half_pixel or align_corners",
+        ),
+        (
+            "InstanceNormalization",
+            (1, 3, 4),
+            [np.ones(2), np.ones(3)],
+            {},
+            r"scale of shape \(2,\) for 3 channels",
+        ),
+        (
+            "InstanceNormalization",
+            (2, 3, 4),
+            [np.ones(3), np.ones(3)],
+            {},
+            "a batch of 1, channels and at least one axis behind them are taken",
+        ),
+    ],
+)
 def test_refused(tmp_path, operator, shape, constants, attributes, message):
     model = one(operator, shape, constants, **attributes)
     with pytest.raises(OnnxError, match=message):
@@ -69,10 +175,25 @@ def test_refused(tmp_path, operator, shape, constants, attributes, message):
 def decoder():
     """A map halved and enlarged again, as in a U-Net."""
     random = np.random.default_rng(2)
-    nodes = [node("Conv", ["x", "v"], ["a"], pads=[1, 1, 1, 1]), node("Relu", ["a"], ["b"]), node("MaxPool", ["b"], ["c"], kernel_shape=[2, 2], strides=[2, 2]),
-             node("Resize", ["c", "", "s"], ["d"], **NEAREST), node("Concat", ["b", "d"], ["e"], axis=1), node("Conv", ["e", "w"], ["y"])]
-    return make_model(nodes, {"x": (1, 2, 6, 8)}, {"y": None}, {
-        "v": random.normal(size=(4, 2, 3, 3)) / 4, "w": random.normal(size=(3, 8, 1, 1)) / 3, "s": np.float32([1, 1, 2, 2])}, 20)
+    nodes = [
+        node("Conv", ["x", "v"], ["a"], pads=[1, 1, 1, 1]),
+        node("Relu", ["a"], ["b"]),
+        node("MaxPool", ["b"], ["c"], kernel_shape=[2, 2], strides=[2, 2]),
+        node("Resize", ["c", "", "s"], ["d"], **NEAREST),
+        node("Concat", ["b", "d"], ["e"], axis=1),
+        node("Conv", ["e", "w"], ["y"]),
+    ]
+    return make_model(
+        nodes,
+        {"x": (1, 2, 6, 8)},
+        {"y": None},
+        {
+            "v": random.normal(size=(4, 2, 3, 3)) / 4,
+            "w": random.normal(size=(3, 8, 1, 1)) / 3,
+            "s": np.float32([1, 1, 2, 2]),
+        },
+        20,
+    )
 
 
 @pytest.mark.parametrize("isa", ["cherry", "opentpu", "opu", "pim"])
@@ -84,10 +205,27 @@ def test_on_machines(tmp_path, isa, name):
         model = decoder()
     else:
         between = node(name, ["a", "s", "z"] if name == "InstanceNormalization" else ["a"], ["b"])
-        model = make_model([node("Conv", ["x", "v"], ["a"]), between, node("Conv", ["b", "w"], ["y"])], {"x": (1, 3, 4, 5)}, {"y": None}, {
-            "v": random.normal(size=(4, 3, 1, 1)) / 2, "w": random.normal(size=(3, 4, 1, 1)) / 2, "s": np.ones(4), "z": np.zeros(4)}, 20)
+        model = make_model(
+            [node("Conv", ["x", "v"], ["a"]), between, node("Conv", ["b", "w"], ["y"])],
+            {"x": (1, 3, 4, 5)},
+            {"y": None},
+            {
+                "v": random.normal(size=(4, 3, 1, 1)) / 2,
+                "w": random.normal(size=(3, 4, 1, 1)) / 2,
+                "s": np.ones(4),
+                "z": np.zeros(4),
+            },
+            20,
+        )
     graph = simplify(import_model(model, tmp_path))
-    plan = compile_graph(graph, target_build(f"model:{isa}"), random_calibration(graph), options=Options(host_steps=isa != "cherry"))
+    plan = compile_graph(
+        graph,
+        target_build(f"model:{isa}"),
+        random_calibration(graph),
+        options=Options(host_steps=isa != "cherry"),
+    )
     assert isa != "cherry" or len(plan.steps) == 1
-    found = verify_plan(plan, random_inputs(plan), "model", lambda: open_target(f"model:{isa}"), "reference", None)
+    found = verify_plan(
+        plan, random_inputs(plan), "model", lambda: open_target(f"model:{isa}"), "reference", None
+    )
     assert found.equal, found.difference

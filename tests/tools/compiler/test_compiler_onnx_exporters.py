@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Models as exporters write them, where these are installed: imported, and on every core as good as the frameworks they come from."""
+"""Models as exporters write them, where these are installed: imported, and on every core as good as
+the frameworks they come from."""
+
 from functools import lru_cache
 
 import numpy as np
@@ -26,33 +28,61 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 #: What is left of some networks after the passes, whatever the exporter spelled: kinds of nodes.
 KINDS = {
     "PyTorch: convolutions": ["conv", "depthwise", "activation", "maxpool", "dense", "softmax"],
-    "PyTorch: residual": ["conv", "conv", "conv", "binary", "conv", "conv", "conv", "binary", "averagepool", "dense", "softmax"],
+    "PyTorch: residual": [
+        "conv",
+        "conv",
+        "conv",
+        "binary",
+        "conv",
+        "conv",
+        "conv",
+        "binary",
+        "averagepool",
+        "dense",
+        "softmax",
+    ],
     "PyTorch: depthwise": ["conv", "conv", "depthwise", "conv", "averagepool", "dense"],
     "PyTorch: sequence": ["reshape", "conv", "maxpool", "conv", "averagepool", "dense"],
     "PyTorch: lstm": ["lstm", "dense"],
     "PyTorch: gru": ["gru", "dense"],
     "Keras: convolutions": ["conv", "depthwise", "averagepool", "dense", "softmax"],
-    "Keras: residual": ["conv", "depthwise", "conv", "binary", "maxpool", "averagepool", "dense", "softmax"],
+    "Keras: residual": [
+        "conv",
+        "depthwise",
+        "conv",
+        "binary",
+        "maxpool",
+        "averagepool",
+        "dense",
+        "softmax",
+    ],
     "Keras: padded": ["conv", "depthwise", "dense"],
     "Keras: lstm": ["lstm", "dense", "activation"],
     "scikit-learn: perceptron 3": ["dense", "dense", "softmax", "reduce"],
 }
 #: Networks that a core refuses: IMAGine multiplies whole matrices.
-REFUSED = {("imagine", name) for name in NETWORKS if name.split(": ")[1] in ("convolutions", "depthwise", "padded") or name == "Keras: residual"}
+REFUSED = {
+    ("imagine", name)
+    for name in NETWORKS
+    if name.split(": ")[1] in ("convolutions", "depthwise", "padded") or name == "Keras: residual"
+}
 #: Least signal to noise against the framework's own results, dB.
 LEAST = {"cherry": 42, "imagine": 45, "opentpu": 28, "opu": 28, "pim": 38}
-#: Less of a network whose last layer, of random weights, cancels most of what it reads: each layer before it has 35 dB in 8 bits.
+#: Less of a network whose last layer, of random weights, cancels most of what it reads: each layer
+#: before it has 35 dB in 8 bits.
 CANCELS = {"tokens": 8}
 
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
     """name -> (Exported, graph as imported), each made once."""
+
     @lru_cache(None)
     def made(name):
         folder = tmp_path_factory.mktemp("exported")
         found = export(name, folder)
         return found, check(found.model, folder)
+
     return made
 
 
@@ -72,7 +102,9 @@ def test_core_gives_what_the_framework_does(exported, name, isa):
     try:
         plan = compile_graph(graph, build, {port.name: made.inputs}, Options(host_steps=True))
     except PartitionError as error:
-        assert (isa, name) in REFUSED and all("groups" in refusal.reason for refusal in error.refusals), error
+        assert (isa, name) in REFUSED and all(
+            "groups" in refusal.reason for refusal in error.refusals
+        ), error
         return
     assert (isa, name) not in REFUSED and plan.machine_steps
     inputs = check_inputs(plan.network, plan.inputs, {port.name: made.inputs})
@@ -81,6 +113,11 @@ def test_core_gives_what_the_framework_does(exported, name, isa):
     assert found.equal, found.difference
     values = reference_tensors(plan, inputs)[1]
     # A classifier of scikit-learn gives the class as well.
-    results = [from_graph(port, values[port.tensor]).reshape(made.expected.shape) for port in plan.outputs
-               if np.prod(port.shape) == made.expected[0].size]
-    assert signal_to_noise(made.expected, results[-1]) > LEAST[isa] - CANCELS.get(name.split(": ")[1], 0)
+    results = [
+        from_graph(port, values[port.tensor]).reshape(made.expected.shape)
+        for port in plan.outputs
+        if np.prod(port.shape) == made.expected[0].size
+    ]
+    assert signal_to_noise(made.expected, results[-1]) > LEAST[isa] - CANCELS.get(
+        name.split(": ")[1], 0
+    )

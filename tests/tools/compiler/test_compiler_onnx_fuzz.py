@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damaged models: refused with a reason, or taken and then the same before and after the passes; never a traceback, never a hang."""
+"""Damaged models: refused with a reason, or taken and then the same before and after the passes;
+never a traceback, never a hang."""
+
 import random
 import signal
 from contextlib import contextmanager
@@ -39,13 +41,44 @@ def bases():
     b.lstm(2, reverse=True)
     b.dense(3, steps=True)
     yield write(b.finish())
-    nodes = [node("Shape", ["x"], ["s"]), node("Gather", ["s", "one"], ["n"]), node("Unsqueeze", ["n", "axes"], ["n1"]), node("Concat", ["minus", "n1"], ["to"], axis=0),
-             node("Pad", ["x", "pads"], ["p"]), node("AveragePool", ["p"], ["a"], kernel_shape=[2, 2], ceil_mode=1, count_include_pad=1, pads=[1, 0, 0, 1]),
-             node("ReduceMean", ["a"], ["m"], axes=[2, 3], keepdims=1), node("Mul", ["a", "m"], ["g"]), node("Slice", ["g", "one1", "two1", "axes"], ["c"]),
-             node("Transpose", ["c"], ["t"], perm=[0, 2, 3, 1]), node("MatMul", ["t", "w"], ["d"]), node("Reshape", ["d", "to"], ["r"]), node("Softmax", ["r"], ["y"])]
-    yield make_model(nodes, {"x": (1, 4, 4, 4)}, {"y": None}, {
-        "one": np.array(1), "axes": np.array([0]), "minus": np.array([-1]), "pads": np.array([0, 0, 1, 1, 0, 0, 0, 1]), "w": np.ones((4, 4)),
-        "one1": np.array([0]), "two1": np.array([3])}, opset=13)
+    nodes = [
+        node("Shape", ["x"], ["s"]),
+        node("Gather", ["s", "one"], ["n"]),
+        node("Unsqueeze", ["n", "axes"], ["n1"]),
+        node("Concat", ["minus", "n1"], ["to"], axis=0),
+        node("Pad", ["x", "pads"], ["p"]),
+        node(
+            "AveragePool",
+            ["p"],
+            ["a"],
+            kernel_shape=[2, 2],
+            ceil_mode=1,
+            count_include_pad=1,
+            pads=[1, 0, 0, 1],
+        ),
+        node("ReduceMean", ["a"], ["m"], axes=[2, 3], keepdims=1),
+        node("Mul", ["a", "m"], ["g"]),
+        node("Slice", ["g", "one1", "two1", "axes"], ["c"]),
+        node("Transpose", ["c"], ["t"], perm=[0, 2, 3, 1]),
+        node("MatMul", ["t", "w"], ["d"]),
+        node("Reshape", ["d", "to"], ["r"]),
+        node("Softmax", ["r"], ["y"]),
+    ]
+    yield make_model(
+        nodes,
+        {"x": (1, 4, 4, 4)},
+        {"y": None},
+        {
+            "one": np.array(1),
+            "axes": np.array([0]),
+            "minus": np.array([-1]),
+            "pads": np.array([0, 0, 1, 1, 0, 0, 0, 1]),
+            "w": np.ones((4, 4)),
+            "one1": np.array([0]),
+            "two1": np.array([3]),
+        },
+        opset=13,
+    )
 
 
 def _other_attribute(rng, attribute):
@@ -74,7 +107,11 @@ def _other_attribute(rng, attribute):
 def damage(rng, model):
     """One random change."""
     graph = model.graph
-    names = [name for one in graph.node for name in (*one.input, *one.output)] + [tensor.name for tensor in graph.initializer] + ["", "nobody"]
+    names = (
+        [name for one in graph.node for name in (*one.input, *one.output)]
+        + [tensor.name for tensor in graph.initializer]
+        + ["", "nobody"]
+    )
     one = rng.choice(graph.node)
     change = rng.randrange(17)
     if change == 0 and one.attribute:
@@ -93,7 +130,12 @@ def damage(rng, model):
         one.attribute.remove(rng.choice(one.attribute))
     elif change == 7:
         attribute = one.attribute.add()
-        attribute.CopyFrom(rng.choice([a for n in graph.node for a in n.attribute] or [AttributeProto(name="axis", type=2, i=1)]))
+        attribute.CopyFrom(
+            rng.choice(
+                [a for n in graph.node for a in n.attribute]
+                or [AttributeProto(name="axis", type=2, i=1)]
+            )
+        )
     elif change == 8 and graph.initializer:
         tensor = rng.choice(graph.initializer)
         if tensor.dims:
@@ -120,12 +162,20 @@ def damage(rng, model):
         model.opset_import[0].version = rng.choice((0, 9, 11, 12, 13, 17, 18, 21, 99))
     elif change == 13:
         kind = rng.choice([*graph.input, *graph.output]).type
-        rng.choice((kind.Clear, lambda: kind.tensor_type.ClearField("shape"), lambda: setattr(kind.tensor_type, "elem_type", rng.randrange(26))))()
+        rng.choice(
+            (
+                kind.Clear,
+                lambda: kind.tensor_type.ClearField("shape"),
+                lambda: setattr(kind.tensor_type, "elem_type", rng.randrange(26)),
+            )
+        )()
     elif change == 14 and graph.initializer:
         tensor = rng.choice(graph.initializer)
         tensor.data_location = 1
         entry = tensor.external_data.add()
-        entry.key, entry.value = rng.choice((("location", "../x"), ("location", "model.onnx"), ("offset", "-1"), ("length", "x")))
+        entry.key, entry.value = rng.choice(
+            (("location", "../x"), ("location", "model.onnx"), ("offset", "-1"), ("length", "x"))
+        )
     elif change == 15:
         one.domain = rng.choice(("ai.onnx", "ai.onnx.ml", "my.own"))
     elif graph.initializer:
@@ -135,8 +185,10 @@ def damage(rng, model):
 @contextmanager
 def limited(what):
     """A case that never ends is an error that names it."""
+
     def late(*_):
         raise TimeoutError(f"{what} takes more than {SECONDS} seconds")
+
     old = signal.signal(signal.SIGALRM, late)
     signal.alarm(SECONDS)
     try:
@@ -155,24 +207,48 @@ def attempt(content, path):
         assert str(error).strip() and "Traceback" not in str(error)
         return False
     simple = simplify(graph)
-    if sum(tensor.size for tensor in graph.tensors.values()) > SMALL or sum(graph.macs(one) for one in graph.nodes) > 50 * SMALL:
+    if (
+        sum(tensor.size for tensor in graph.tensors.values()) > SMALL
+        or sum(graph.macs(one) for one in graph.nodes) > 50 * SMALL
+    ):
         return True
-    values = {port.name: value for port, value in zip(graph.inputs, inputs_of(graph).values(), strict=True)}
+    values = {
+        port.name: value
+        for port, value in zip(graph.inputs, inputs_of(graph).values(), strict=True)
+    }
     before = run_graph(graph, {port.tensor: values[port.name] for port in graph.inputs})
-    users = {port.name: values[port.name].transpose(0, *(int(axis) + 1 for axis in np.argsort(port.order))) for port in graph.inputs}
-    after = run_graph(simple, {port.tensor: users[port.name].transpose(0, *(axis + 1 for axis in port.order)) for port in simple.inputs})
+    users = {
+        port.name: values[port.name].transpose(
+            0, *(int(axis) + 1 for axis in np.argsort(port.order))
+        )
+        for port in graph.inputs
+    }
+    after = run_graph(
+        simple,
+        {
+            port.tensor: users[port.name].transpose(0, *(axis + 1 for axis in port.order))
+            for port in simple.inputs
+        },
+    )
     for old, new in zip(graph.outputs, simple.outputs, strict=True):
         expected, found = from_graph(old, before[old.tensor]), from_graph(new, after[new.tensor])
         if np.isfinite(expected).all() and np.abs(expected).max(initial=0) < 1e12:
-            np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6 * max(1e-3, np.abs(expected).max(initial=0)))
+            np.testing.assert_allclose(
+                found, expected, rtol=1e-6, atol=1e-6 * max(1e-3, np.abs(expected).max(initial=0))
+            )
     return True
 
 
 @pytest.fixture
 def play(tmp_path, monkeypatch):
-    """Function of a seed: whether its damaged model was taken. Shapes behind refused nodes, a process each time, are asked for in one of a hundred."""
+    """Function of a seed: whether its damaged model was taken. Shapes behind refused nodes, a
+    process each time, are asked for in one of a hundred."""
     ask, asked = translate.inferred_shapes, []
-    monkeypatch.setattr(translate, "inferred_shapes", lambda *args: asked.append(args) or (ask(*args) if len(asked) % 100 == 1 else {}))
+    monkeypatch.setattr(
+        translate,
+        "inferred_shapes",
+        lambda *args: asked.append(args) or (ask(*args) if len(asked) % 100 == 1 else {}),
+    )
     whole = [model.SerializeToString() for model in bases()]
 
     def one(seed):
@@ -191,6 +267,7 @@ def play(tmp_path, monkeypatch):
             content = model.SerializeToString()
         with limited(f"the model of seed {seed}"):
             return attempt(content, tmp_path / "model.onnx")
+
     return one
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is wrong with a node's operands and attributes, said one by one."""
+
 import numpy as np
 import pytest
 
@@ -24,76 +25,339 @@ def ints(*values):
 
 
 def recurrent(**constants):
-    given = {"w": ones(1, 8, 4), "r": ones(1, 8, 2), "b": ones(1, 16), "h": ones(1, 1, 2), **constants}
+    given = {
+        "w": ones(1, 8, 4),
+        "r": ones(1, 8, 2),
+        "b": ones(1, 16),
+        "h": ones(1, 1, 2),
+        **constants,
+    }
     return [node("LSTM", ["x", "w", "r", "b", "", "h"], ["y"], name="n")], (3, 1, 4), given
 
 
 ML = {"domain": "ai.onnx.ml"}
 CASES = [
     # Constants that are computed
-    ([node("Constant", [], ["c"], name="n", value_string=b"a"), node("Add", ["x", "c"], ["y"])], (1, 2), {}, "value_string or sparse_value; numbers and dense arrays are taken"),
-    ([node("Cast", ["c"], ["d"], name="n", to=8), node("Add", ["x", "d"], ["y"])], (1, 2), {"c": ones(2)}, "to = 8; floats of 16 bits and more"),
-    ([node("Range", ["a", "b", "z"], ["c"], name="n"), node("Add", ["x", "c"], ["y"])], (1, 2), {"a": ints(0), "b": ints(2), "z": ints(0)}, "delta is 0"),
-    ([node("Concat", ["", "c"], ["d"], name="n", axis=0), node("Add", ["x", "d"], ["y"])], (1, 2), {"c": ones(2)}, "an operand is left out|marked variadic"),
-    ([node("QuantizeLinear", ["c", "s"], ["q"]), node("Neg", ["q"], ["d"], name="n"), node("Add", ["x", "d"], ["y"])], (1, 2), {"c": ones(2), "s": ones()},
-     "computed from quantised constants; a DequantizeLinear in front of it is taken"),
-    ([node("Reshape", ["c", "s"], ["d"], name="n"), node("Add", ["x", "d"], ["y"])], (1, 2), {"c": ones(2), "s": ints(3)}, "cannot be computed from its constants"),
-    ([node("ReduceProd", ["x"], ["y"], name="n")], (1, 2), {}, "an operand depends on the network's inputs; this operator is taken of constants alone"),
+    (
+        [node("Constant", [], ["c"], name="n", value_string=b"a"), node("Add", ["x", "c"], ["y"])],
+        (1, 2),
+        {},
+        "value_string or sparse_value; numbers and dense arrays are taken",
+    ),
+    (
+        [node("Cast", ["c"], ["d"], name="n", to=8), node("Add", ["x", "d"], ["y"])],
+        (1, 2),
+        {"c": ones(2)},
+        "to = 8; floats of 16 bits and more",
+    ),
+    (
+        [node("Range", ["a", "b", "z"], ["c"], name="n"), node("Add", ["x", "c"], ["y"])],
+        (1, 2),
+        {"a": ints(0), "b": ints(2), "z": ints(0)},
+        "delta is 0",
+    ),
+    (
+        [node("Concat", ["", "c"], ["d"], name="n", axis=0), node("Add", ["x", "d"], ["y"])],
+        (1, 2),
+        {"c": ones(2)},
+        "an operand is left out|marked variadic",
+    ),
+    (
+        [
+            node("QuantizeLinear", ["c", "s"], ["q"]),
+            node("Neg", ["q"], ["d"], name="n"),
+            node("Add", ["x", "d"], ["y"]),
+        ],
+        (1, 2),
+        {"c": ones(2), "s": ones()},
+        "computed from quantised constants; a DequantizeLinear in front of it is taken",
+    ),
+    (
+        [node("Reshape", ["c", "s"], ["d"], name="n"), node("Add", ["x", "d"], ["y"])],
+        (1, 2),
+        {"c": ones(2), "s": ints(3)},
+        "cannot be computed from its constants",
+    ),
+    (
+        [node("ReduceProd", ["x"], ["y"], name="n")],
+        (1, 2),
+        {},
+        "an operand depends on the network's inputs; this operator is taken of constants alone",
+    ),
     # Products
-    ([node("MatMul", ["x", "w"], ["y"], name="n")], (1, 3), {"w": ones(2, 4)}, r"weights for 2 features on a tensor of shape \(1, 3\)"),
-    ([node("MatMul", ["x", "w"], ["y"], name="n")], (1, 2, 3, 2), {"w": ones(2, 2, 4)}, r"B has the shape \(2, 2, 4\); a constant of two axes is taken"),
-    ([node("MatMul", ["x", "x"], ["y"], name="n")], (1, 3), {}, r"shapes do not fit: matrices of \(1, 3\) and \(1, 3\)"),
-    ([node("Gemm", ["x", "w"], ["y"], name="n")], (1, 3, 2), {"w": ones(2, 4)}, r"a factor of shape \(1, 3, 2\); two axes are taken"),
-    ([node("Gemm", ["x", "w", "c"], ["y"], name="n")], (1, 2), {"w": ones(2, 4), "c": ones(3)}, r"C of shape \(3,\) for 4 features"),
+    (
+        [node("MatMul", ["x", "w"], ["y"], name="n")],
+        (1, 3),
+        {"w": ones(2, 4)},
+        r"weights for 2 features on a tensor of shape \(1, 3\)",
+    ),
+    (
+        [node("MatMul", ["x", "w"], ["y"], name="n")],
+        (1, 2, 3, 2),
+        {"w": ones(2, 2, 4)},
+        r"B has the shape \(2, 2, 4\); a constant of two axes is taken",
+    ),
+    (
+        [node("MatMul", ["x", "x"], ["y"], name="n")],
+        (1, 3),
+        {},
+        r"shapes do not fit: matrices of \(1, 3\) and \(1, 3\)",
+    ),
+    (
+        [node("Gemm", ["x", "w"], ["y"], name="n")],
+        (1, 3, 2),
+        {"w": ones(2, 4)},
+        r"a factor of shape \(1, 3, 2\); two axes are taken",
+    ),
+    (
+        [node("Gemm", ["x", "w", "c"], ["y"], name="n")],
+        (1, 2),
+        {"w": ones(2, 4), "c": ones(3)},
+        r"C of shape \(3,\) for 4 features",
+    ),
     # Normalisations
-    ([node("BatchNormalization", ["x", "a", "a", "a", "a"], ["y"], name="n")], (2, 2), {"a": ones(2)}, r"input of shape \(2, 2\); a batch of 1 and channels behind it"),
-    ([node("BatchNormalization", ["x", "a", "b", "a", "a"], ["y"], name="n")], (1, 2), {"a": ones(2), "b": ones(3)}, r"B of shape \(3,\) for 2 channels"),
-    ([node("LayerNormalization", ["x", "a"], ["y"], name="n")], (1, 4), {"a": ones(3)}, r"Scale or B does not fit the axes \(4,\)"),
+    (
+        [node("BatchNormalization", ["x", "a", "a", "a", "a"], ["y"], name="n")],
+        (2, 2),
+        {"a": ones(2)},
+        r"input of shape \(2, 2\); a batch of 1 and channels behind it",
+    ),
+    (
+        [node("BatchNormalization", ["x", "a", "b", "a", "a"], ["y"], name="n")],
+        (1, 2),
+        {"a": ones(2), "b": ones(3)},
+        r"B of shape \(3,\) for 2 channels",
+    ),
+    (
+        [node("LayerNormalization", ["x", "a"], ["y"], name="n")],
+        (1, 4),
+        {"a": ones(3)},
+        r"Scale or B does not fit the axes \(4,\)",
+    ),
     # Grids
-    ([node("Cast", ["x"], ["z"], to=1), node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n")], (1,), {"s": ones()}, "its zero point depends on the network's inputs; a constant is taken"),
-    ([node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n")], (1, 2), {"s": ones(), "z": ones()}, "its zero point is no whole number; integers are taken"),
-    ([node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n")], (1, 2), {"s": ones(), "z": np.array(0, np.int64)}, "numbers of int64; int8, uint8, int16, uint16, int32 are taken"),
-    ([node("QuantizeLinear", ["x", "s"], ["y"], name="n", block_size=2)], (1, 2), {"s": ones(1, 1)}, "block_size = 2; one scale for all"),
-    ([node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n")], (1, 2), {"s": ones(2), "z": np.zeros(3, np.int8)}, "2 scales and 3 zero points"),
-    ([node("QuantizeLinear", ["x", "s"], ["y"], name="n")], (1, 2), {"s": ones(3)}, "3 scales for an axis of 2"),
-    ([node("DequantizeLinear", ["c", "s"], ["d"], name="n"), node("Add", ["x", "d"], ["y"])], (1, 2), {"c": ones(2), "s": ones()}, "its input is no whole number; integers are taken"),
-    ([node("ArgMax", ["x"], ["k"], axis=1), node("DequantizeLinear", ["k", "s"], ["y"], name="n")], (1, 2), {"s": ones()}, "its input is made of whole numbers inside the network"),
-    ([node("QuantizeLinear", ["x", "s"], ["q"]), node("Cast", ["q"], ["y"], name="n", to=1)], (1, 2), {"s": ones()}, "its input holds quantised numbers; a DequantizeLinear is taken"),
-    ([node("QuantizeLinear", ["w", "s"], ["q"]), node("MatMul", ["x", "q"], ["y"], name="n")], (1, 2), {"w": ones(2, 2), "s": ones()},
-     "B holds quantised numbers; a DequantizeLinear in front of it is taken"),
+    (
+        [
+            node("Cast", ["x"], ["z"], to=1),
+            node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n"),
+        ],
+        (1,),
+        {"s": ones()},
+        "its zero point depends on the network's inputs; a constant is taken",
+    ),
+    (
+        [node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n")],
+        (1, 2),
+        {"s": ones(), "z": ones()},
+        "its zero point is no whole number; integers are taken",
+    ),
+    (
+        [node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n")],
+        (1, 2),
+        {"s": ones(), "z": np.array(0, np.int64)},
+        "numbers of int64; int8, uint8, int16, uint16, int32 are taken",
+    ),
+    (
+        [node("QuantizeLinear", ["x", "s"], ["y"], name="n", block_size=2)],
+        (1, 2),
+        {"s": ones(1, 1)},
+        "block_size = 2; one scale for all",
+    ),
+    (
+        [node("QuantizeLinear", ["x", "s", "z"], ["y"], name="n")],
+        (1, 2),
+        {"s": ones(2), "z": np.zeros(3, np.int8)},
+        "2 scales and 3 zero points",
+    ),
+    (
+        [node("QuantizeLinear", ["x", "s"], ["y"], name="n")],
+        (1, 2),
+        {"s": ones(3)},
+        "3 scales for an axis of 2",
+    ),
+    (
+        [node("DequantizeLinear", ["c", "s"], ["d"], name="n"), node("Add", ["x", "d"], ["y"])],
+        (1, 2),
+        {"c": ones(2), "s": ones()},
+        "its input is no whole number; integers are taken",
+    ),
+    (
+        [
+            node("ArgMax", ["x"], ["k"], axis=1),
+            node("DequantizeLinear", ["k", "s"], ["y"], name="n"),
+        ],
+        (1, 2),
+        {"s": ones()},
+        "its input is made of whole numbers inside the network",
+    ),
+    (
+        [node("QuantizeLinear", ["x", "s"], ["q"]), node("Cast", ["q"], ["y"], name="n", to=1)],
+        (1, 2),
+        {"s": ones()},
+        "its input holds quantised numbers; a DequantizeLinear is taken",
+    ),
+    (
+        [node("QuantizeLinear", ["w", "s"], ["q"]), node("MatMul", ["x", "q"], ["y"], name="n")],
+        (1, 2),
+        {"w": ones(2, 2), "s": ones()},
+        "B holds quantised numbers; a DequantizeLinear in front of it is taken",
+    ),
     # Recurrent layers
-    ([node("LSTM", ["x", "w", "r"], ["y"], name="n")], (3, 4), {"w": ones(1, 8, 4), "r": ones(1, 8, 2)}, r"X of shape \(3, 4\); three axes are taken"),
+    (
+        [node("LSTM", ["x", "w", "r"], ["y"], name="n")],
+        (3, 4),
+        {"w": ones(1, 8, 4), "r": ones(1, 8, 2)},
+        r"X of shape \(3, 4\); three axes are taken",
+    ),
     (*recurrent(r=ones(1, 7, 2)), r"R of shape \(1, 7, 2\); \(1, 4 \* hidden, hidden\) is taken"),
-    (*recurrent(w=ones(1, 8, 5)), r"W of shape \(1, 8, 5\) and hidden_size = None with R of \(1, 8, 2\) on 4 features"),
+    (
+        *recurrent(w=ones(1, 8, 5)),
+        r"W of shape \(1, 8, 5\) and hidden_size = None with R of \(1, 8, 2\) on 4 features",
+    ),
     (*recurrent(b=ones(1, 8)), r"B of shape \(1, 8\); \(1, 16\) is taken"),
-    (*recurrent(h=ones(1, 1, 3)), r"initial_h of shape \(1, 1, 3\); 1 directions, a batch of 1 and 2 states are taken"),
+    (
+        *recurrent(h=ones(1, 1, 3)),
+        r"initial_h of shape \(1, 1, 3\); 1 directions, a batch of 1 and 2 states are taken",
+    ),
     # Elements that move
-    ([node("Transpose", ["x"], ["y"], name="n", perm=[0, 0])], (1, 2), {}, r"perm = \[0, 0\] of a tensor of 2 axes"),
-    ([node("Flatten", ["x"], ["y"], name="n", axis=3)], (1, 2), {}, "axis = 3 of a tensor of 2 axes"),
-    ([node("Reshape", ["x", "s"], ["y"], name="n")], (1, 4), {"s": ints(-1, -1)}, r"shape = \[-1, -1\]; lengths from 1, and -1 once, are taken"),
-    ([node("Reshape", ["x", "s"], ["y"], name="n")], (1, 4), {"s": ints(3)}, r"\(1, 4\) has 4 elements, \(3,\) has 3"),
-    ([node("Reshape", ["x", "s"], ["y"], name="n")], (1, 4), {"s": ints(*[1] * 8, 4)}, "its result has 9 axes, at most 8 are taken"),
-    ([node("Reshape", ["x", "s"], ["y"], name="n")], (1, 4), {"s": ones(2)}, "shape is an array of float64 with 1 axes; a list of whole numbers is taken"),
-    ([node("Cast", ["x"], ["s"], to=1), node("Reshape", ["x", "s"], ["y"], name="n")], (4,), {}, "shape depends on the network's inputs; a constant is taken"),
-    ([node("Squeeze", ["x", "a"], ["y"], name="n")], (1, 4), {"a": ints(1)}, r"axes = \[1\] of \(1, 4\); axes of one element are taken"),
-    ([node("Squeeze", ["x", "a"], ["y"], name="n")], (1, 4), {"a": ints(2)}, r"axes \[2\] of a tensor of 2 axes"),
+    (
+        [node("Transpose", ["x"], ["y"], name="n", perm=[0, 0])],
+        (1, 2),
+        {},
+        r"perm = \[0, 0\] of a tensor of 2 axes",
+    ),
+    (
+        [node("Flatten", ["x"], ["y"], name="n", axis=3)],
+        (1, 2),
+        {},
+        "axis = 3 of a tensor of 2 axes",
+    ),
+    (
+        [node("Reshape", ["x", "s"], ["y"], name="n")],
+        (1, 4),
+        {"s": ints(-1, -1)},
+        r"shape = \[-1, -1\]; lengths from 1, and -1 once, are taken",
+    ),
+    (
+        [node("Reshape", ["x", "s"], ["y"], name="n")],
+        (1, 4),
+        {"s": ints(3)},
+        r"\(1, 4\) has 4 elements, \(3,\) has 3",
+    ),
+    (
+        [node("Reshape", ["x", "s"], ["y"], name="n")],
+        (1, 4),
+        {"s": ints(*[1] * 8, 4)},
+        "its result has 9 axes, at most 8 are taken",
+    ),
+    (
+        [node("Reshape", ["x", "s"], ["y"], name="n")],
+        (1, 4),
+        {"s": ones(2)},
+        "shape is an array of float64 with 1 axes; a list of whole numbers is taken",
+    ),
+    (
+        [node("Cast", ["x"], ["s"], to=1), node("Reshape", ["x", "s"], ["y"], name="n")],
+        (4,),
+        {},
+        "shape depends on the network's inputs; a constant is taken",
+    ),
+    (
+        [node("Squeeze", ["x", "a"], ["y"], name="n")],
+        (1, 4),
+        {"a": ints(1)},
+        r"axes = \[1\] of \(1, 4\); axes of one element are taken",
+    ),
+    (
+        [node("Squeeze", ["x", "a"], ["y"], name="n")],
+        (1, 4),
+        {"a": ints(2)},
+        r"axes \[2\] of a tensor of 2 axes",
+    ),
     ([node("Expand", ["x", "s"], ["y"], name="n")], (1, 4), {"s": ints(3)}, "shapes do not fit"),
-    ([node("Slice", ["x", "a", "b"], ["y"], name="n")], (1, 4), {"a": ints(0, 0), "b": ints(1)}, "2 starts, 1 ends, 2 axes and 2 steps; as many of each are taken"),
-    ([node("Split", ["x", "s"], ["y", "z"], name="n", axis=1)], (1, 4), {"s": ints(1, 2)}, r"split = \[1, 2\] into 2 of an axis of 4"),
-    ([node("Cast", ["x"], ["i"], to=1), node("Gather", ["x", "i"], ["y"], name="n")], (4,), {}, "indices depend on the network's inputs; a constant is taken"),
-    ([node("Gather", ["x", "i"], ["y"], name="n", axis=1)], (1, 4), {"i": ints(4)}, r"indices of shape \(1,\) on an axis of 4; one number or a list of those inside is taken"),
-    ([node("Concat", ["x", "c"], ["y"], name="n", axis=1)], (1, 4), {"c": ones(2, 4)}, r"shapes \(1, 4\), \(2, 4\) along axis 1 do not fit"),
+    (
+        [node("Slice", ["x", "a", "b"], ["y"], name="n")],
+        (1, 4),
+        {"a": ints(0, 0), "b": ints(1)},
+        "2 starts, 1 ends, 2 axes and 2 steps; as many of each are taken",
+    ),
+    (
+        [node("Split", ["x", "s"], ["y", "z"], name="n", axis=1)],
+        (1, 4),
+        {"s": ints(1, 2)},
+        r"split = \[1, 2\] into 2 of an axis of 4",
+    ),
+    (
+        [node("Cast", ["x"], ["i"], to=1), node("Gather", ["x", "i"], ["y"], name="n")],
+        (4,),
+        {},
+        "indices depend on the network's inputs; a constant is taken",
+    ),
+    (
+        [node("Gather", ["x", "i"], ["y"], name="n", axis=1)],
+        (1, 4),
+        {"i": ints(4)},
+        r"indices of shape \(1,\) on an axis of 4; one number or a list of those inside is taken",
+    ),
+    (
+        [node("Concat", ["x", "c"], ["y"], name="n", axis=1)],
+        (1, 4),
+        {"c": ones(2, 4)},
+        r"shapes \(1, 4\), \(2, 4\) along axis 1 do not fit",
+    ),
     # Windows
-    ([node("MaxPool", ["x"], ["y"], name="n", kernel_shape=[2])], (1, 1, 4, 4), {}, r"kernel_shape \[2\] on a map of 2 axes"),
-    ([node("MaxPool", ["x"], ["y"], name="n", kernel_shape=[2, 2], strides=[0, 1])], (1, 1, 4, 4), {}, r"strides = \[0, 1\]; a number from 1 an axis is taken"),
-    ([node("MaxPool", ["x"], ["y"], name="n", kernel_shape=[2, 2], auto_pad="SAME")], (1, 1, 4, 4), {}, "auto_pad = 'SAME'; 'NOTSET' or 'VALID' or 'SAME_UPPER' or 'SAME_LOWER' is taken"),
-    ([node("Conv", ["x", "w"], ["y"], name="n")], (1, 1, 4, 4), {"w": ones(1, 1, 2)}, r"W of shape \(1, 1, 2\) on a map of 2 axes"),
-    ([node("Conv", ["x", "w"], ["y"], name="n", group=2)], (1, 2, 4, 4), {"w": ones(3, 1, 2, 2)}, "group = 2 for 3 output channels"),
+    (
+        [node("MaxPool", ["x"], ["y"], name="n", kernel_shape=[2])],
+        (1, 1, 4, 4),
+        {},
+        r"kernel_shape \[2\] on a map of 2 axes",
+    ),
+    (
+        [node("MaxPool", ["x"], ["y"], name="n", kernel_shape=[2, 2], strides=[0, 1])],
+        (1, 1, 4, 4),
+        {},
+        r"strides = \[0, 1\]; a number from 1 an axis is taken",
+    ),
+    (
+        [node("MaxPool", ["x"], ["y"], name="n", kernel_shape=[2, 2], auto_pad="SAME")],
+        (1, 1, 4, 4),
+        {},
+        "auto_pad = 'SAME'; 'NOTSET' or 'VALID' or 'SAME_UPPER' or 'SAME_LOWER' is taken",
+    ),
+    (
+        [node("Conv", ["x", "w"], ["y"], name="n")],
+        (1, 1, 4, 4),
+        {"w": ones(1, 1, 2)},
+        r"W of shape \(1, 1, 2\) on a map of 2 axes",
+    ),
+    (
+        [node("Conv", ["x", "w"], ["y"], name="n", group=2)],
+        (1, 2, 4, 4),
+        {"w": ones(3, 1, 2, 2)},
+        "group = 2 for 3 output channels",
+    ),
     # scikit-learn's
-    ([node("Cast", ["x"], ["l"], to=1), node("ArrayFeatureExtractor", ["l", "x"], ["y"], name="n", **ML)], (1, 2), {}, "X depends on the network's inputs; constant labels are taken"),
-    ([node("ArrayFeatureExtractor", ["l", "x"], ["y"], name="n", **ML)], (1, 2), {"l": ints(0, 1)}, "Y holds real numbers; what ArgMax gives is taken"),
+    (
+        [
+            node("Cast", ["x"], ["l"], to=1),
+            node("ArrayFeatureExtractor", ["l", "x"], ["y"], name="n", **ML),
+        ],
+        (1, 2),
+        {},
+        "X depends on the network's inputs; constant labels are taken",
+    ),
+    (
+        [node("ArrayFeatureExtractor", ["l", "x"], ["y"], name="n", **ML)],
+        (1, 2),
+        {"l": ints(0, 1)},
+        "Y holds real numbers; what ArgMax gives is taken",
+    ),
     # Inputs
-    ([node("Relu", ["x"], ["y"])], (1,) * 8 + (2,), {}, r"x \(input\): 9 axes, at most 8 are taken"),
+    (
+        [node("Relu", ["x"], ["y"])],
+        (1,) * 8 + (2,),
+        {},
+        r"x \(input\): 9 axes, at most 8 are taken",
+    ),
 ]
 
 
@@ -105,21 +369,39 @@ def test_reasons(tmp_path, nodes, shape, constants, reason):
 
 
 def test_a_scale_a_channel_of_an_integer_input(tmp_path):
-    model = make_model([node("DequantizeLinear", ["x", "s"], ["y"], name="n")], {"x": ((1, 2), np.int8)}, {"y": None}, {"s": ones(2)})
-    with pytest.raises(OnnxError, match=r"n \(DequantizeLinear\): 2 scales of a tensor that flows; one is taken"):
+    model = make_model(
+        [node("DequantizeLinear", ["x", "s"], ["y"], name="n")],
+        {"x": ((1, 2), np.int8)},
+        {"y": None},
+        {"s": ones(2)},
+    )
+    with pytest.raises(
+        OnnxError, match=r"n \(DequantizeLinear\): 2 scales of a tensor that flows; one is taken"
+    ):
         import_model(model, tmp_path)
 
 
 def test_constants_that_grow_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(translate, "MOST_ELEMENTS", 30)
-    nodes = [node("Add", ["c", "c"], ["d"], name="a"), node("Add", ["d", "c"], ["e"], name="b"), node("Add", ["x", "e"], ["y"], name="n")]
-    with pytest.raises(OnnxError, match=r"b \(Add\): the constants computed so far have 40 elements, at most 30 are taken"):
+    nodes = [
+        node("Add", ["c", "c"], ["d"], name="a"),
+        node("Add", ["d", "c"], ["e"], name="b"),
+        node("Add", ["x", "e"], ["y"], name="n"),
+    ]
+    with pytest.raises(
+        OnnxError,
+        match=r"b \(Add\): the constants computed so far have 40 elements, at most 30 are taken",
+    ):
         import_model(make_model(nodes, {"x": (1, 20)}, {"y": None}, {"c": ones(20)}), tmp_path)
 
 
 def test_parts_of_a_file_that_are_not_taken(tmp_path):
     model = make_model([node("Relu", ["x"], ["y"], name="n")], {"x": (1, 2)}, {"y": None})
-    sparse = helper.make_sparse_tensor(numpy_helper.from_array(ones(1), "s"), helper.make_tensor("i", TensorProto.INT64, [1], [0]), [3])
+    sparse = helper.make_sparse_tensor(
+        numpy_helper.from_array(ones(1), "s"),
+        helper.make_tensor("i", TensorProto.INT64, [1], [0]),
+        [3],
+    )
     model.graph.sparse_initializer.append(sparse)
     with pytest.raises(OnnxError, match="weights kept as sparse tensors; dense ones are taken"):
         import_model(model, tmp_path)
@@ -142,9 +424,15 @@ def test_parts_of_a_file_that_are_not_taken(tmp_path):
         import_model(model, tmp_path)
 
 
-@pytest.mark.parametrize("values, reason", [
-    (np.zeros((2, 4)), r"input x has the shape \(2, 4\), expected \(inputs, 3\)"), (np.zeros(3), r"input x has the shape \(3,\), expected \(inputs, 3\)"),
-    (np.array([[1, np.nan, 2]]), "input x holds NaN or infinity, expected finite numbers"), (np.array([["a", "b", "c"]]), "input x holds <U1, expected numbers")])
+@pytest.mark.parametrize(
+    "values, reason",
+    [
+        (np.zeros((2, 4)), r"input x has the shape \(2, 4\), expected \(inputs, 3\)"),
+        (np.zeros(3), r"input x has the shape \(3,\), expected \(inputs, 3\)"),
+        (np.array([[1, np.nan, 2]]), "input x holds NaN or infinity, expected finite numbers"),
+        (np.array([["a", "b", "c"]]), "input x holds <U1, expected numbers"),
+    ],
+)
 def test_arrays_that_do_not_fit_a_port(values, reason):
     with pytest.raises(InputError, match=reason):
         to_graph(g.Port("x", "t", (0,), (3,)), values)
@@ -157,13 +445,41 @@ def test_axes_of_a_port():
     np.testing.assert_array_equal(from_graph(port, to_graph(port, values)), values)
 
 
-@pytest.mark.parametrize("kind, attributes, shapes, reason", [
-    (g.Conv, {"weights": np.zeros((2, 1, 1, 3)), "bias": np.zeros(3)}, [(2, 2, 3)], r"bias of shape \(3,\) for 2 channels"),
-    (g.Conv, {"weights": np.zeros((2, 1, 1, 3))}, [(2, 2, 3), (2, 2, 3)], r"residual of shape \(2, 2, 3\), the convolution gives \(2, 2, 2\)"),
-    (g.Dense, {"weights": np.zeros((2, 3)), "bias": np.zeros(3)}, [(3,)], r"bias of shape \(3,\) for 2 features"),
-    (g.MatMul, {}, [(), (3,)], "a product of matrices wants operands of one axis at least"),
-    (g.Gru, {"weights": np.zeros((6, 3)), "recurrent": np.zeros((6, 2)), "bias": np.zeros((2, 6)), "initial": np.zeros(2)}, [(4, 5)], r"weights of \(6, 3\) and \(6, 2\) on a sequence of \(4, 5\)"),
-])
+@pytest.mark.parametrize(
+    "kind, attributes, shapes, reason",
+    [
+        (
+            g.Conv,
+            {"weights": np.zeros((2, 1, 1, 3)), "bias": np.zeros(3)},
+            [(2, 2, 3)],
+            r"bias of shape \(3,\) for 2 channels",
+        ),
+        (
+            g.Conv,
+            {"weights": np.zeros((2, 1, 1, 3))},
+            [(2, 2, 3), (2, 2, 3)],
+            r"residual of shape \(2, 2, 3\), the convolution gives \(2, 2, 2\)",
+        ),
+        (
+            g.Dense,
+            {"weights": np.zeros((2, 3)), "bias": np.zeros(3)},
+            [(3,)],
+            r"bias of shape \(3,\) for 2 features",
+        ),
+        (g.MatMul, {}, [(), (3,)], "a product of matrices wants operands of one axis at least"),
+        (
+            g.Gru,
+            {
+                "weights": np.zeros((6, 3)),
+                "recurrent": np.zeros((6, 2)),
+                "bias": np.zeros((2, 6)),
+                "initial": np.zeros(2),
+            },
+            [(4, 5)],
+            r"weights of \(6, 3\) and \(6, 2\) on a sequence of \(4, 5\)",
+        ),
+    ],
+)
 def test_shapes_of_layers_that_do_not_fit(kind, attributes, shapes, reason):
     with pytest.raises(ValueError, match=reason):
         node_shape(kind(name="n", inputs=[], output="", **attributes), *shapes)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whole networks through ONNX files, as exporters of different habits write them."""
+
 import os
 from pathlib import Path
 
@@ -16,16 +17,31 @@ from quintet.tools.compiler.evaluate import run_graph  # noqa: E402
 from quintet.tools.compiler.onnx_import import OnnxError, import_onnx  # noqa: E402
 from quintet.tools.compiler.passes import simplify  # noqa: E402
 from tests.tools.compiler.networks import KINDS, NETWORKS, graphs  # noqa: E402
-from tests.tools.compiler.onnx_models import check, compare, feeds_of, import_model, make_model, run_here, run_there  # noqa: E402
+from tests.tools.compiler.onnx_models import (
+    check,
+    compare,
+    feeds_of,
+    import_model,
+    make_model,
+    run_here,
+    run_there,
+)  # noqa: E402
 from tests.tools.compiler.onnx_writer import write  # noqa: E402
 
 #: A folder of MLPerf Tiny's networks; what they prove is proved on networks of our own as well.
-MODELS = sorted(Path(os.environ["QUINTET_MODELS"]).glob("*.onnx")) if "QUINTET_MODELS" in os.environ else []
+MODELS = (
+    sorted(Path(os.environ["QUINTET_MODELS"]).glob("*.onnx"))
+    if "QUINTET_MODELS" in os.environ
+    else []
+)
 #: Layers that are left of each small network, whichever way it was written.
-LEFT = {"resnet8": ["conv"] * 9 + ["binary"] * 3 + ["averagepool", "dense", "softmax"],
-        "ds_cnn": ["conv"] + ["depthwise", "conv"] * 2 + ["averagepool", "dense", "softmax"],
-        "mobilenet": ["conv"] + ["depthwise", "conv"] * 3 + ["averagepool", "dense", "softmax"],
-        "autoencoder": ["dense"] * 6, "lstm_classifier": ["lstm", "dense", "softmax"]}
+LEFT = {
+    "resnet8": ["conv"] * 9 + ["binary"] * 3 + ["averagepool", "dense", "softmax"],
+    "ds_cnn": ["conv"] + ["depthwise", "conv"] * 2 + ["averagepool", "dense", "softmax"],
+    "mobilenet": ["conv"] + ["depthwise", "conv"] * 3 + ["averagepool", "dense", "softmax"],
+    "autoencoder": ["dense"] * 6,
+    "lstm_classifier": ["lstm", "dense", "softmax"],
+}
 
 
 @pytest.mark.parametrize("channels_first", [True, False])
@@ -45,8 +61,8 @@ def test_every_opset_is_taken(tmp_path, opset):
     whole = NETWORKS["resnet8"][1]()
     back = import_model(write(whole, opset=opset), tmp_path)
     feeds = feeds_of(back)
-    expected, = run_graph(whole, {"input_0": feeds["input_0"].transpose(0, 2, 3, 1)}).values()
-    found, = run_here(back, feeds).values()
+    (expected,) = run_graph(whole, {"input_0": feeds["input_0"].transpose(0, 2, 3, 1)}).values()
+    (found,) = run_here(back, feeds).values()
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -58,18 +74,29 @@ def test_tensors_keep_the_names_of_the_file(tmp_path):
 
 def test_names_of_pieces_do_not_take_the_files(tmp_path):
     """TensorFlow's way of names: the result of the node `dense` is `dense:0`."""
-    model = make_model([onnx.helper.make_node("Gemm", ["x", "w", "c"], ["dense:0"], name="dense"),
-                        onnx.helper.make_node("Relu", ["dense:0"], ["relu:0"], name="relu")], {"x": (3, 4)}, {"relu:0": None},
-                       {"w": np.ones((4, 5)), "c": np.ones((3, 5))})
+    model = make_model(
+        [
+            onnx.helper.make_node("Gemm", ["x", "w", "c"], ["dense:0"], name="dense"),
+            onnx.helper.make_node("Relu", ["dense:0"], ["relu:0"], name="relu"),
+        ],
+        {"x": (3, 4)},
+        {"relu:0": None},
+        {"w": np.ones((4, 5)), "c": np.ones((3, 5))},
+    )
     graph = check(model, tmp_path)
-    assert [(n.kind, n.name) for n in graph.nodes] == [("dense", "dense"), ("binary", "dense_add"), ("activation", "relu")]
+    assert [(n.kind, n.name) for n in graph.nodes] == [
+        ("dense", "dense"),
+        ("binary", "dense_add"),
+        ("activation", "relu"),
+    ]
     assert [n.output for n in graph.nodes][1:] == ["dense:0", "relu:0"]
 
 
 @pytest.mark.parametrize("name", ["resnet8", "ds_cnn", "mobilenet", "autoencoder"])
 @pytest.mark.parametrize("channels_first", [True, False])
 def test_quantised_networks_bring_their_scales(tmp_path, name, channels_first):
-    """On their grids they give what onnxruntime gives, but for single units where a sum falls between two of them."""
+    """On their grids they give what onnxruntime gives, but for single units where a sum falls
+    between two of them."""
     whole = NETWORKS[name][1]()
     model = write(whole, quantised=True, channels_first=channels_first)
     graph = import_model(model, tmp_path)
@@ -83,13 +110,21 @@ def test_quantised_networks_bring_their_scales(tmp_path, name, channels_first):
             np.testing.assert_allclose(numbers, np.rint(numbers), atol=1e-4)
         assert graph.tensors[node.output].scale > 0
     simple = simplify(graph)
-    assert [simple.tensors[node.output].scale is not None for node in simple.nodes] == [True] * len(simple.nodes)
+    assert [simple.tensors[node.output].scale is not None for node in simple.nodes] == [True] * len(
+        simple.nodes
+    )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(graph=graphs(most=7), channels_first=st.booleans())
 def test_random_graphs_survive_a_file(tmp_path, graph, channels_first):
-    """Written in double precision: what comes in is the graph that was written, whatever order its tensors lie in."""
+    """Written in double precision: what comes in is the graph that was written, whatever order its
+    tensors lie in."""
     model = write(graph, channels_first=channels_first, dtype=np.float64)
     try:
         back = import_model(model, tmp_path)
@@ -99,19 +134,34 @@ def test_random_graphs_survive_a_file(tmp_path, graph, channels_first):
         raise
     feeds = feeds_of(back)
     # The graph that was written takes maps as rows, columns, channels.
-    turned = {port.tensor: feeds[port.tensor].transpose(0, 2, 3, 1) if channels_first and len(port.shape) == 3 else feeds[port.tensor]
-              for port in graph.inputs}
+    turned = {
+        port.tensor: feeds[port.tensor].transpose(0, 2, 3, 1)
+        if channels_first and len(port.shape) == 3
+        else feeds[port.tensor]
+        for port in graph.inputs
+    }
     expected = {}
     for name, value in run_graph(graph, turned).items():
-        expected[f"{name}_out"] = value.transpose(0, 3, 1, 2) if channels_first and value.ndim == 4 else value
+        expected[f"{name}_out"] = (
+            value.transpose(0, 3, 1, 2) if channels_first and value.ndim == 4 else value
+        )
     compare(run_here(back, feeds), expected, relative=1e-6)
     compare(run_here(simplify(back), feeds), expected, relative=1e-6)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
-@given(graph=graphs(tuple(kind for kind in KINDS if kind != "div"), most=7), channels_first=st.booleans())
+@settings(
+    max_examples=40,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+@given(
+    graph=graphs(tuple(kind for kind in KINDS if kind != "div"), most=7),
+    channels_first=st.booleans(),
+)
 def test_random_graphs_are_onnxruntimes(tmp_path, graph, channels_first):
-    """In single precision, in which onnxruntime has every operator; a division would make its rounding large."""
+    """In single precision, in which onnxruntime has every operator; a division would make its
+    rounding large."""
     try:
         check(write(graph, channels_first=channels_first), tmp_path, relative=1e-4)
     except OnnxError as error:
@@ -121,7 +171,8 @@ def test_random_graphs_are_onnxruntimes(tmp_path, graph, channels_first):
 
 @pytest.mark.parametrize("path", MODELS, ids=lambda path: path.stem)
 def test_shared_models_are_onnxruntimes(path):
-    """Without the quantisation of tensors that flow, which onnxruntime would round and we do not."""
+    """Without the quantisation of tensors that flow, which onnxruntime would round and we do
+    not."""
     graph, model = import_onnx(path), unrounded(onnx.load(path))
     feeds = feeds_of(graph)
     expected = run_there(model, feeds)
@@ -132,8 +183,13 @@ def test_shared_models_are_onnxruntimes(path):
 def unrounded(model):
     """The model without pairs of QuantizeLinear and DequantizeLinear."""
     makers = {name: node for node in model.graph.node for name in node.output}
-    instead = {node.output[0]: makers[node.input[0]].input[0] for node in model.graph.node
-               if node.op_type == "DequantizeLinear" and node.input[0] in makers and makers[node.input[0]].op_type == "QuantizeLinear"}
+    instead = {
+        node.output[0]: makers[node.input[0]].input[0]
+        for node in model.graph.node
+        if node.op_type == "DequantizeLinear"
+        and node.input[0] in makers
+        and makers[node.input[0]].op_type == "QuantizeLinear"
+    }
     for node in list(model.graph.node):
         if node.op_type == "QuantizeLinear" or node.output[0] in instead:
             model.graph.node.remove(node)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that are no models, models that cannot be taken: one clear error each, and all nodes at fault at once."""
+"""Files that are no models, models that cannot be taken: one clear error each, and all nodes at
+fault at once."""
+
 import sys
 
 import numpy as np
@@ -27,7 +29,9 @@ def refused(model, folder, match):
     return caught.value
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00" * 40, b"no model at all", bytes(range(256)), b"\x08\x08"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\x00" * 40, b"no model at all", bytes(range(256)), b"\x08\x08"]
+)
 def test_a_file_that_is_no_model(tmp_path, content):
     path = tmp_path / "a.onnx"
     path.write_bytes(content)
@@ -37,7 +41,9 @@ def test_a_file_that_is_no_model(tmp_path, content):
 
 def test_a_truncated_model(tmp_path):
     path = tmp_path / "a.onnx"
-    content = network(node("Gemm", ["x", "w"], ["y"]), constants={"w": np.ones((4, 30))}).SerializeToString()
+    content = network(
+        node("Gemm", ["x", "w"], ["y"]), constants={"w": np.ones((4, 30))}
+    ).SerializeToString()
     for length in range(len(content) - 1, 0, -7):
         path.write_bytes(content[:length])
         with pytest.raises(OnnxError, match=r"a\.onnx: "):
@@ -65,14 +71,25 @@ def test_an_empty_graph_and_one_that_computes_nothing(tmp_path):
     model = network(node("Relu", ["x"], ["y"]))
     del model.graph.node[:]
     refused(model, tmp_path, "the graph is empty")
-    refused(network(node("Identity", ["x"], ["y"])), tmp_path, "the network computes nothing: its outputs are its inputs or constants")
-    model = network(node("Relu", ["x"], ["z"]), node("Identity", ["c"], ["y"]), constants={"c": np.ones(3)})
+    refused(
+        network(node("Identity", ["x"], ["y"])),
+        tmp_path,
+        "the network computes nothing: its outputs are its inputs or constants",
+    )
+    model = network(
+        node("Relu", ["x"], ["z"]), node("Identity", ["c"], ["y"]), constants={"c": np.ones(3)}
+    )
     refused(model, tmp_path, r"y \(output\): is a constant")
 
 
 def test_a_model_that_is_too_large(tmp_path, monkeypatch):
     from quintet.tools.compiler.onnx_import import reading
-    model = network(node("Relu", ["x"], ["z"]), node("Gemm", ["z", "w"], ["y"]), constants={"w": np.ones((4, 3))})
+
+    model = network(
+        node("Relu", ["x"], ["z"]),
+        node("Gemm", ["z", "w"], ["y"]),
+        constants={"w": np.ones((4, 3))},
+    )
     monkeypatch.setattr(reading, "_MOST_ELEMENTS", 11)
     refused(model, tmp_path, "12 weights, at most 11 are taken")
     monkeypatch.setattr(reading, "_MOST_NODES", 1)
@@ -81,14 +98,32 @@ def test_a_model_that_is_too_large(tmp_path, monkeypatch):
     refused(model, tmp_path, "bytes, a model has 20 at most")
     monkeypatch.undo()
     # Shapes alone take no room in a file.
-    refused(network(node("Relu", ["x"], ["y"]), shape=(1, 1 << 20, 1 << 20)), tmp_path, r"x \(input\): 1,099,511,627,776 elements, at most")
-    refused(network(node("Pad", ["x", "p"], ["y"], name="p"), constants={"p": np.array([0, 1 << 40, 0, 0])}), tmp_path, r"p \(Pad\): its result has 1,099,511,627,780 elements")
-    filled = network(node("ConstantOfShape", ["s"], ["c"], name="c"), node("Add", ["x", "c"], ["y"]), constants={"s": np.array([1 << 40])})
+    refused(
+        network(node("Relu", ["x"], ["y"]), shape=(1, 1 << 20, 1 << 20)),
+        tmp_path,
+        r"x \(input\): 1,099,511,627,776 elements, at most",
+    )
+    refused(
+        network(
+            node("Pad", ["x", "p"], ["y"], name="p"), constants={"p": np.array([0, 1 << 40, 0, 0])}
+        ),
+        tmp_path,
+        r"p \(Pad\): its result has 1,099,511,627,780 elements",
+    )
+    filled = network(
+        node("ConstantOfShape", ["s"], ["c"], name="c"),
+        node("Add", ["x", "c"], ["y"]),
+        constants={"s": np.array([1 << 40])},
+    )
     refused(filled, tmp_path, r"c \(ConstantOfShape\): a constant of shape \(1099511627776,\)")
 
 
 def test_a_cycle_and_what_stands_behind_it(tmp_path):
-    model = network(node("Add", ["x", "b"], ["a"], name="first"), node("Relu", ["a"], ["b"], name="second"), node("Relu", ["b"], ["y"], name="third"))
+    model = network(
+        node("Add", ["x", "b"], ["a"], name="first"),
+        node("Relu", ["a"], ["b"], name="second"),
+        node("Relu", ["b"], ["y"], name="third"),
+    )
     refused(model, tmp_path, "the nodes first, second, third stand in a cycle or behind one")
 
 
@@ -98,22 +133,43 @@ def test_nodes_may_stand_in_any_order(tmp_path):
 
 
 def test_nodes_may_share_a_name(tmp_path):
-    nodes = [node("Relu", ["x"], ["a"], name="n"), node("Tanh", ["a"], ["b"], name="n_1"),
-             node("Relu", ["b"], ["c"], name="n"), node("Tanh", ["c"], ["y"])]
+    nodes = [
+        node("Relu", ["x"], ["a"], name="n"),
+        node("Tanh", ["a"], ["b"], name="n_1"),
+        node("Relu", ["b"], ["c"], name="n"),
+        node("Tanh", ["c"], ["y"]),
+    ]
     graph = import_model(network(*nodes), tmp_path)
     assert [n.function for n in graph.nodes] == ["relu", "tanh", "relu", "tanh"]
     assert [n.name for n in graph.nodes] == ["n", "n_1", "n_2", "Tanh_3"]
-    graph = import_model(network(*nodes[:1], node("Tanh", ["a"], ["y"], name="n"), node("Relu", ["y"], ["z"], name="n_1")), tmp_path)
+    graph = import_model(
+        network(
+            *nodes[:1], node("Tanh", ["a"], ["y"], name="n"), node("Relu", ["y"], ["z"], name="n_1")
+        ),
+        tmp_path,
+    )
     assert graph.nodes[1].name == "n_1_"
 
 
 def test_names_used_twice(tmp_path):
-    refused(network(node("Relu", ["x"], ["y"]), node("Tanh", ["x"], ["y"])), tmp_path, "more than one node, input or constant makes y")
-    refused(network(node("Relu", ["x"], ["y"]), node("Tanh", ["x"], ["x"])), tmp_path, "more than one node, input or constant makes x")
+    refused(
+        network(node("Relu", ["x"], ["y"]), node("Tanh", ["x"], ["y"])),
+        tmp_path,
+        "more than one node, input or constant makes y",
+    )
+    refused(
+        network(node("Relu", ["x"], ["y"]), node("Tanh", ["x"], ["x"])),
+        tmp_path,
+        "more than one node, input or constant makes x",
+    )
 
 
 def test_names_that_are_no_text(tmp_path):
-    content = network(node("Relu", ["x"], ["y"], name="abcdef")).SerializeToString().replace(b"abcdef", b"ab\xff\xfeef")
+    content = (
+        network(node("Relu", ["x"], ["y"], name="abcdef"))
+        .SerializeToString()
+        .replace(b"abcdef", b"ab\xff\xfeef")
+    )
     path = tmp_path / "a.onnx"
     path.write_bytes(content)
     with pytest.raises(OnnxError, match=r"the name b'ab\\xff\\xfeef' is no UTF-8|no ONNX model"):
@@ -121,41 +177,77 @@ def test_names_that_are_no_text(tmp_path):
 
 
 def test_nodes_without_names_get_some_of_their_own(tmp_path):
-    graph = import_model(network(node("Relu", ["x"], ["a"], name="Tanh_1"), node("Tanh", ["a"], ["y"])), tmp_path)
+    graph = import_model(
+        network(node("Relu", ["x"], ["a"], name="Tanh_1"), node("Tanh", ["a"], ["y"])), tmp_path
+    )
     assert [n.name for n in graph.nodes] == ["Tanh_1", "Tanh_1_"]
 
 
 def test_operators_on_constants_alone_that_are_not_computed(tmp_path):
     constants = {"a": np.ones((1, 4)), "b": np.ones((4, 4))}
-    refused(network(node("Gemm", ["a", "b"], ["c"], name="g"), node("Add", ["x", "c"], ["y"]), constants=constants), tmp_path, r"g \(Gemm\): its input is a constant")
+    refused(
+        network(
+            node("Gemm", ["a", "b"], ["c"], name="g"),
+            node("Add", ["x", "c"], ["y"]),
+            constants=constants,
+        ),
+        tmp_path,
+        r"g \(Gemm\): its input is a constant",
+    )
 
 
 def test_operands_that_are_left_out(tmp_path):
     refused(network(node("Add", ["x", ""], ["y"], name="n")), tmp_path, r"n \(Add\): ")
-    refused(network(node("Conv", ["x", ""], ["y"], name="n"), shape=(1, 1, 4, 4)), tmp_path, r"n \(Conv\): ")
+    refused(
+        network(node("Conv", ["x", ""], ["y"], name="n"), shape=(1, 1, 4, 4)),
+        tmp_path,
+        r"n \(Conv\): ",
+    )
 
 
 def test_what_nothing_makes(tmp_path):
-    refused(network(node("Add", ["x", "who"], ["y"], name="n")), tmp_path, r"n \(Add\) reads who, which nothing makes")
-    refused(network(node("Relu", ["x"], ["result"]), outputs=("results",)), tmp_path, r"nothing makes the output results; did you mean result\?")
+    refused(
+        network(node("Add", ["x", "who"], ["y"], name="n")),
+        tmp_path,
+        r"n \(Add\) reads who, which nothing makes",
+    )
+    refused(
+        network(node("Relu", ["x"], ["result"]), outputs=("results",)),
+        tmp_path,
+        r"nothing makes the output results; did you mean result\?",
+    )
 
 
 def test_dynamic_shapes(tmp_path):
-    refused(network(node("Relu", ["x"], ["y"]), shape=("batch", 3, "height", None)), tmp_path,
-            r"x \(input\): axis 2 has the length height, axis 3 has no length; fixed lengths are taken, the first axis \(the inputs'\) alone may vary")
-    refused(network(node("Relu", ["x"], ["y"]), shape=(1, 0)), tmp_path, r"x \(input\): axis 1 has the length 0")
+    refused(
+        network(node("Relu", ["x"], ["y"]), shape=("batch", 3, "height", None)),
+        tmp_path,
+        r"x \(input\): axis 2 has the length height, axis 3 has no length; fixed lengths are "
+        r"taken, the first axis \(the inputs'\) alone may vary",
+    )
+    refused(
+        network(node("Relu", ["x"], ["y"]), shape=(1, 0)),
+        tmp_path,
+        r"x \(input\): axis 1 has the length 0",
+    )
     model = network(node("Relu", ["x"], ["y"]))
     model.graph.input[0].type.tensor_type.ClearField("shape")
     refused(model, tmp_path, "onnx refuses it: Field 'shape'|has no shape; fixed lengths are taken")
     for shape in (("batch", 4), (None, 4), (1, 4)):
         graph = import_model(network(node("Relu", ["x"], ["y"]), shape=shape), tmp_path)
         assert graph.inputs[0].batched and graph.inputs[0].shape == (4,)
-    assert not import_model(network(node("Relu", ["x"], ["y"]), shape=(4,)), tmp_path).inputs[0].batched
+    assert (
+        not import_model(network(node("Relu", ["x"], ["y"]), shape=(4,)), tmp_path)
+        .inputs[0]
+        .batched
+    )
 
 
 def test_an_output_of_another_shape_than_the_model_says(tmp_path):
     model = make_model([node("Relu", ["x"], ["y"])], {"x": (1, 4)}, {"y": (1, 5)})
-    refused(model, tmp_path, r"y \(output\): should have the shape \(1, 5\), the nodes give \(1, 4\)")
+    refused(
+        model, tmp_path, r"y \(output\): should have the shape \(1, 5\), the nodes give \(1, 4\)"
+    )
 
 
 def test_inputs_that_are_no_numbers(tmp_path):
@@ -164,7 +256,9 @@ def test_inputs_that_are_no_numbers(tmp_path):
     refused(model, tmp_path, "input x holds .*; floats and integers are taken")
     model.graph.input[0].type.tensor_type.elem_type = TensorProto.UNDEFINED
     refused(model, tmp_path, "input x has no type of elements")
-    model.graph.input[0].type.CopyFrom(helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, None)))
+    model.graph.input[0].type.CopyFrom(
+        helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, None))
+    )
     refused(model, tmp_path, "input x is no tensor")
 
 
@@ -187,28 +281,61 @@ def test_weights_that_are_no_numbers(tmp_path):
 
 
 def test_every_node_at_fault_is_listed(tmp_path):
-    """What no operator is, what has a wrong attribute, what is not taken, and what stands behind those."""
-    nodes = [node("ConvTranspose", ["x", "w"], ["a"], name="up", kernel_shape=[2, 2]), node("Conv", ["a", "v"], ["b"], name="conv", auto_pad="SAME"),
-             node("Frobnicate", ["b"], ["c"], name="frob"), node("Relu", ["x"], ["d"], name="own", domain="my.ops"),
-             node("Sin", ["d"], ["e"], name="big"), node("Relu", ["x"], ["f"], name="relu", alpha=1.0), node("Add", ["e", "f"], ["y"], name="sum"),
-             node("MaxPool", ["x"], ["z"], name="pool", kernel_shape=[2, 2], pads=[2, 0, 0, 0])]
+    """What no operator is, what has a wrong attribute, what is not taken, and what stands behind
+    those."""
+    nodes = [
+        node("ConvTranspose", ["x", "w"], ["a"], name="up", kernel_shape=[2, 2]),
+        node("Conv", ["a", "v"], ["b"], name="conv", auto_pad="SAME"),
+        node("Frobnicate", ["b"], ["c"], name="frob"),
+        node("Relu", ["x"], ["d"], name="own", domain="my.ops"),
+        node("Sin", ["d"], ["e"], name="big"),
+        node("Relu", ["x"], ["f"], name="relu", alpha=1.0),
+        node("Add", ["e", "f"], ["y"], name="sum"),
+        node("MaxPool", ["x"], ["z"], name="pool", kernel_shape=[2, 2], pads=[2, 0, 0, 0]),
+    ]
     constants = {"w": np.ones((2, 3, 2, 2)), "v": np.ones((3, 3, 1, 1))}
-    error = refused(network(*nodes, shape=(1, 2, 4, 4), constants=constants, outputs=("y", "z")), tmp_path, "cannot be taken")
-    assert {name for name, *_ in error.refusals} == {"up", "own", "relu", "pool", "conv", "big", "frob"}
+    error = refused(
+        network(*nodes, shape=(1, 2, 4, 4), constants=constants, outputs=("y", "z")),
+        tmp_path,
+        "cannot be taken",
+    )
+    assert {name for name, *_ in error.refusals} == {
+        "up",
+        "own",
+        "relu",
+        "pool",
+        "conv",
+        "big",
+        "frob",
+    }
     reasons = {name: reason for name, _, reason in error.refusals}
-    assert "of the domain my.ops" in reasons["own"] and "No Op registered for Frobnicate" in reasons["frob"]
-    assert "auto_pad = 'SAME'" in reasons["conv"] and all(f"  {name} (" in str(error) for name in reasons)
+    assert (
+        "of the domain my.ops" in reasons["own"]
+        and "No Op registered for Frobnicate" in reasons["frob"]
+    )
+    assert "auto_pad = 'SAME'" in reasons["conv"] and all(
+        f"  {name} (" in str(error) for name in reasons
+    )
 
 
 def test_a_graph_inside_a_node(tmp_path):
-    inner = helper.make_graph([node("Relu", ["x"], ["r"])], "inner", [], [helper.make_tensor_value_info("r", 1, None)])
-    model = network(node("If", ["c"], ["y"], name="if", then_branch=inner, else_branch=inner), constants={"c": np.array(True)})
+    inner = helper.make_graph(
+        [node("Relu", ["x"], ["r"])], "inner", [], [helper.make_tensor_value_info("r", 1, None)]
+    )
+    model = network(
+        node("If", ["c"], ["y"], name="if", then_branch=inner, else_branch=inner),
+        constants={"c": np.array(True)},
+    )
     refused(model, tmp_path, r"if \(If\): holds a graph of its own \(control flow\)")
 
 
 def test_results_that_a_refused_operator_would_have_made_are_looked_at(tmp_path):
-    """The shape behind a refused node is onnx's; only what stands behind an unknown one stays unseen."""
-    nodes = [node("Sin", ["x"], ["a"], name="sin"), node("MaxPool", ["a"], ["y"], name="pool", kernel_shape=[2, 2], pads=[2, 0, 0, 0])]
+    """The shape behind a refused node is onnx's; only what stands behind an unknown one stays
+    unseen."""
+    nodes = [
+        node("Sin", ["x"], ["a"], name="sin"),
+        node("MaxPool", ["a"], ["y"], name="pool", kernel_shape=[2, 2], pads=[2, 0, 0, 0]),
+    ]
     error = refused(network(*nodes, shape=(1, 2, 4, 4)), tmp_path, "cannot be taken")
     assert [name for name, *_ in error.refusals] == ["sin", "pool"]
 
@@ -239,14 +366,24 @@ def test_weights_in_a_file_of_their_own(tmp_path):
     np.testing.assert_array_equal(import_onnx(path).nodes[0].weights, np.arange(12).reshape(4, 3).T)
 
 
-@pytest.mark.parametrize("location, entries, reason", [
-    ("../secret.bin", {}, "is not inside the model's folder"), ("/etc/hostname", {}, "is not inside the model's folder"),
-    ("sub/../../secret.bin", {}, "is not inside the model's folder"), ("..\\secret.bin", {}, "is not inside the model's folder"),
-    ("C:secret.bin", {}, "is not inside the model's folder"), ("", {}, "is not inside the model's folder"),
-    ("link.bin", {}, "goes through the symbolic link link.bin"), ("folder/secret.bin", {}, "goes through the symbolic link folder"),
-    ("none.bin", {}, "is no file"), ("here.bin", {"length": 40}, "has 40 bytes from byte 0 of 48, the constant takes 48"),
-    ("here.bin", {"offset": 8}, "has 40 bytes from byte 8 of 48, the constant takes 48"), ("here.bin", {"offset": -8, "length": 48}, "from byte -8"),
-    ("here.bin", {"offset": "a"}, "offset 'a' and length None; numbers are expected")])
+@pytest.mark.parametrize(
+    "location, entries, reason",
+    [
+        ("../secret.bin", {}, "is not inside the model's folder"),
+        ("/etc/hostname", {}, "is not inside the model's folder"),
+        ("sub/../../secret.bin", {}, "is not inside the model's folder"),
+        ("..\\secret.bin", {}, "is not inside the model's folder"),
+        ("C:secret.bin", {}, "is not inside the model's folder"),
+        ("", {}, "is not inside the model's folder"),
+        ("link.bin", {}, "goes through the symbolic link link.bin"),
+        ("folder/secret.bin", {}, "goes through the symbolic link folder"),
+        ("none.bin", {}, "is no file"),
+        ("here.bin", {"length": 40}, "has 40 bytes from byte 0 of 48, the constant takes 48"),
+        ("here.bin", {"offset": 8}, "has 40 bytes from byte 8 of 48, the constant takes 48"),
+        ("here.bin", {"offset": -8, "length": 48}, "from byte -8"),
+        ("here.bin", {"offset": "a"}, "offset 'a' and length None; numbers are expected"),
+    ],
+)
 def test_weights_in_a_file_that_is_not_the_models(tmp_path, location, entries, reason):
     path, content = external(dense(), tmp_path / "net", location, **entries)
     (tmp_path / "secret.bin").write_bytes(content)
@@ -275,59 +412,146 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path, monkeypatc
 
 # Quantised models
 
+
 def pair(name, scale, zero, scale_again=None):
     yield node("QuantizeLinear", [name, scale, zero], [f"{name}_q"], name=f"{name}_quantize")
-    yield node("DequantizeLinear", [f"{name}_q", scale_again or scale, zero], [f"{name}_d"], name=f"{name}_dequantize")
+    yield node(
+        "DequantizeLinear",
+        [f"{name}_q", scale_again or scale, zero],
+        [f"{name}_d"],
+        name=f"{name}_dequantize",
+    )
 
 
-GRID = {"s": np.float32(0.5), "t": np.float32(0.25), "z": np.int8(-128), "many": np.ones(4, np.float32), "zeros": np.zeros(4, np.int8), "none": np.float32(0)}
+GRID = {
+    "s": np.float32(0.5),
+    "t": np.float32(0.25),
+    "z": np.int8(-128),
+    "many": np.ones(4, np.float32),
+    "zeros": np.zeros(4, np.int8),
+    "none": np.float32(0),
+}
 
 
 def test_a_lowest_number_that_stands_for_zero_is_a_relu(tmp_path):
     """Quantisers leave Relus out in front of such a tensor."""
-    graph = import_model(network(node("Neg", ["x"], ["a"]), *pair("a", "s", "z"), node("Neg", ["a_d"], ["y"]), constants=GRID), tmp_path)
+    graph = import_model(
+        network(
+            node("Neg", ["x"], ["a"]),
+            *pair("a", "s", "z"),
+            node("Neg", ["a_d"], ["y"]),
+            constants=GRID,
+        ),
+        tmp_path,
+    )
     assert [n.function for n in graph.nodes] == ["neg", "relu", "neg"]
-    graph = import_model(network(node("Relu", ["x"], ["a"]), *pair("a", "s", "z"), node("Neg", ["a_d"], ["y"]), constants=GRID), tmp_path)
+    graph = import_model(
+        network(
+            node("Relu", ["x"], ["a"]),
+            *pair("a", "s", "z"),
+            node("Neg", ["a_d"], ["y"]),
+            constants=GRID,
+        ),
+        tmp_path,
+    )
     assert [n.function for n in graph.nodes] == ["relu", "neg"]
 
 
-@pytest.mark.parametrize("nodes, reason", [
-    ([*pair("x", "s", "z", "t"), node("Neg", ["x_d"], ["y"])], "its input was quantised with 0.5 and -128; the same are taken"),
-    ([*pair("x", "many", "zeros"), node("Neg", ["x_d"], ["y"])], "4 scales of a tensor that flows; one is taken"),
-    ([*pair("x", "none", "z"), node("Neg", ["x_d"], ["y"])], "its scale is not positive"),
-    ([list(pair("x", "s", "z"))[0], node("Neg", ["x_q"], ["y"])], "holds quantised numbers; a DequantizeLinear in front of it is taken"),
-    ([node("DequantizeLinear", ["x", "s"], ["y"])], "its input holds real numbers"),
-])
+@pytest.mark.parametrize(
+    "nodes, reason",
+    [
+        (
+            [*pair("x", "s", "z", "t"), node("Neg", ["x_d"], ["y"])],
+            "its input was quantised with 0.5 and -128; the same are taken",
+        ),
+        (
+            [*pair("x", "many", "zeros"), node("Neg", ["x_d"], ["y"])],
+            "4 scales of a tensor that flows; one is taken",
+        ),
+        ([*pair("x", "none", "z"), node("Neg", ["x_d"], ["y"])], "its scale is not positive"),
+        (
+            [list(pair("x", "s", "z"))[0], node("Neg", ["x_q"], ["y"])],
+            "holds quantised numbers; a DequantizeLinear in front of it is taken",
+        ),
+        ([node("DequantizeLinear", ["x", "s"], ["y"])], "its input holds real numbers"),
+    ],
+)
 def test_quantisation_that_is_not_taken(tmp_path, nodes, reason):
     refused(network(*nodes, constants=GRID, opset=19), tmp_path, reason)
 
 
 @pytest.mark.parametrize("scales", [1, 3])
 def test_steps_of_weights_go_with_their_elements(tmp_path, scales):
-    """Rows, columns, in, out, as Keras keeps a kernel, reshaped and transposed behind their scale."""
+    """Rows, columns, in, out, as Keras keeps a kernel, reshaped and transposed behind their
+    scale."""
     random = np.random.default_rng(0)
     numbers = random.integers(-127, 128, (2, 2, 6)).astype(np.int8)
     steps = np.linspace(0.1, 0.3, scales).astype(np.float32) if scales > 1 else np.float32(0.1)
-    nodes = [node("Reshape", ["q", "shape"], ["r"]), node("DequantizeLinear", ["r", "steps"], ["d"], axis=3), node("Transpose", ["d"], ["t"], perm=[3, 2, 0, 1]),
-             node("Unsqueeze", ["t", "first"], ["u"]), node("Squeeze", ["u", "first"], ["w"]), node("Conv", ["x", "w"], ["y"], name="conv")]
-    constants = {"q": numbers, "shape": np.array([2, 2, 2, 3]), "steps": steps, "first": np.array([0])}
-    conv, = import_model(network(*nodes, shape=(1, 2, 4, 4), constants=constants), tmp_path).nodes
+    nodes = [
+        node("Reshape", ["q", "shape"], ["r"]),
+        node("DequantizeLinear", ["r", "steps"], ["d"], axis=3),
+        node("Transpose", ["d"], ["t"], perm=[3, 2, 0, 1]),
+        node("Unsqueeze", ["t", "first"], ["u"]),
+        node("Squeeze", ["u", "first"], ["w"]),
+        node("Conv", ["x", "w"], ["y"], name="conv"),
+    ]
+    constants = {
+        "q": numbers,
+        "shape": np.array([2, 2, 2, 3]),
+        "steps": steps,
+        "first": np.array([0]),
+    }
+    (conv,) = import_model(network(*nodes, shape=(1, 2, 4, 4), constants=constants), tmp_path).nodes
     np.testing.assert_allclose(conv.weight_scale, np.broadcast_to(steps, 3))
-    np.testing.assert_allclose(conv.weights, (numbers.reshape(2, 2, 2, 3) * steps).transpose(3, 0, 1, 2), rtol=1e-6)
+    np.testing.assert_allclose(
+        conv.weights, (numbers.reshape(2, 2, 2, 3) * steps).transpose(3, 0, 1, 2), rtol=1e-6
+    )
 
 
 def test_whole_numbers_as_inputs_and_outputs(tmp_path):
     from quintet.tools.compiler.ports import from_graph, to_graph
-    model = make_model([node("DequantizeLinear", ["x", "s", "z"], ["r"]), node("Neg", ["r"], ["a"]), node("QuantizeLinear", ["a", "t", "zero"], ["y"])],
-                       {"x": ((1, 2), np.int8)}, {"y": ((1, 2), np.uint8)}, {**GRID, "zero": np.uint8(250)})
+
+    model = make_model(
+        [
+            node("DequantizeLinear", ["x", "s", "z"], ["r"]),
+            node("Neg", ["r"], ["a"]),
+            node("QuantizeLinear", ["a", "t", "zero"], ["y"]),
+        ],
+        {"x": ((1, 2), np.int8)},
+        {"y": ((1, 2), np.uint8)},
+        {**GRID, "zero": np.uint8(250)},
+    )
     graph = import_model(model, tmp_path)
     assert [n.function for n in graph.nodes] == ["neg"]
-    np.testing.assert_array_equal(to_graph(graph.inputs[0], np.array([[-128, -126]], np.int8)), [[0, 1]])
+    np.testing.assert_array_equal(
+        to_graph(graph.inputs[0], np.array([[-128, -126]], np.int8)), [[0, 1]]
+    )
     out = from_graph(graph.outputs[0], np.array([[-1.0, 2.0]]))
     np.testing.assert_array_equal(out, [[246, 255]])
     assert out.dtype == np.uint8
-    twice = [node("DequantizeLinear", ["x", "s", "z"], ["r"]), node("DequantizeLinear", ["x", "t", "z"], ["v"]), node("Add", ["r", "v"], ["y"])]
-    refused(make_model(twice, {"x": ((1, 2), np.int8)}, {"y": None}, GRID), tmp_path, "the same input is taken in two ways")
-    refused(make_model([node("Neg", ["x"], ["y"])], {"x": ((1, 2), np.int8)}, {"y": None}), tmp_path, "holds whole numbers; a Cast to float in front of it is taken")
-    graph = import_model(make_model([node("Cast", ["x"], ["a"], to=1), node("Neg", ["a"], ["y"])], {"x": ((1, 2), np.uint8)}, {"y": None}), tmp_path)
-    np.testing.assert_array_equal(to_graph(graph.inputs[0], np.array([[200, 3]], np.uint8)), [[200, 3]])
+    twice = [
+        node("DequantizeLinear", ["x", "s", "z"], ["r"]),
+        node("DequantizeLinear", ["x", "t", "z"], ["v"]),
+        node("Add", ["r", "v"], ["y"]),
+    ]
+    refused(
+        make_model(twice, {"x": ((1, 2), np.int8)}, {"y": None}, GRID),
+        tmp_path,
+        "the same input is taken in two ways",
+    )
+    refused(
+        make_model([node("Neg", ["x"], ["y"])], {"x": ((1, 2), np.int8)}, {"y": None}),
+        tmp_path,
+        "holds whole numbers; a Cast to float in front of it is taken",
+    )
+    graph = import_model(
+        make_model(
+            [node("Cast", ["x"], ["a"], to=1), node("Neg", ["a"], ["y"])],
+            {"x": ((1, 2), np.uint8)},
+            {"y": None},
+        ),
+        tmp_path,
+    )
+    np.testing.assert_array_equal(
+        to_graph(graph.inputs[0], np.array([[200, 3]], np.uint8)), [[200, 3]]
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Passes: the same network in fewer nodes."""
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -20,12 +21,15 @@ def users_values(graph, count=2, seed=0):
 
 
 def users_results(graph, values):
-    out = run_graph(graph, {port.tensor: to_graph(port, values[port.name]) for port in graph.inputs}, keep=True)
+    out = run_graph(
+        graph, {port.tensor: to_graph(port, values[port.name]) for port in graph.inputs}, keep=True
+    )
     return {port.name: from_graph(port, out[port.tensor]) for port in graph.outputs}, out
 
 
 def check_equal(before, after):
-    """The same results, tensors of one name and shape have the same values, and the new graph is whole."""
+    """The same results, tensors of one name and shape have the same values, and the new graph is
+    whole."""
     values = users_values(before)
     expected, expected_all = users_results(before, values)
     result, result_all = users_results(after, values)
@@ -36,32 +40,73 @@ def check_equal(before, after):
     for name, value in result_all.items():
         if name in expected_all:
             size = np.abs(expected_all[name]).max(initial=1.0)
-            np.testing.assert_allclose(value, expected_all[name], rtol=0, atol=1e-9 * size, err_msg=name)
-    made = {port.tensor for port in after.inputs} | {name for name, tensor in after.tensors.items() if tensor.data is not None}
+            np.testing.assert_allclose(
+                value, expected_all[name], rtol=0, atol=1e-9 * size, err_msg=name
+            )
+    made = {port.tensor for port in after.inputs} | {
+        name for name, tensor in after.tensors.items() if tensor.data is not None
+    }
     for node in after.nodes:
         assert set(node.inputs) <= made, node.name
-        assert node_shape(node, *(after.shape(name) for name in node.inputs)) == tuple(after.shape(node.output)), node.name
+        assert node_shape(node, *(after.shape(name) for name in node.inputs)) == tuple(
+            after.shape(node.output)
+        ), node.name
         made.add(node.output)
     assert len({node.name for node in after.nodes}) == len(after.nodes)
 
 
-@settings(max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=250, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(graphs(most=8))
 def test_random_graphs_stay_what_they_are(graph):
     check_equal(graph, simplify(graph))
 
 
-_AFFINE = ("conv", "depthwise", "grouped", "dense", "affine", "add", "sub", "mul", "div", "pad", "relu", "clip", "leaky", "averagepool", "maxpool")
-_MOVING = ("transpose", "reshape", "dense", "add", "mul", "relu", "sigmoid", "softmax", "conv", "slice", "concat", "reduce")
+_AFFINE = (
+    "conv",
+    "depthwise",
+    "grouped",
+    "dense",
+    "affine",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "pad",
+    "relu",
+    "clip",
+    "leaky",
+    "averagepool",
+    "maxpool",
+)
+_MOVING = (
+    "transpose",
+    "reshape",
+    "dense",
+    "add",
+    "mul",
+    "relu",
+    "sigmoid",
+    "softmax",
+    "conv",
+    "slice",
+    "concat",
+    "reduce",
+)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(graphs(_AFFINE, most=6))
 def test_graphs_of_layers_and_factors_stay_what_they_are(graph):
     check_equal(graph, simplify(graph))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(graphs(_MOVING, most=8))
 def test_graphs_that_move_elements_stay_what_they_are(graph):
     check_equal(graph, simplify(graph))
@@ -95,12 +140,19 @@ def test_normalisation_and_activation_go_into_the_convolution_in_front():
     graph = b.finish()
     simple = simplify(graph)
     check_equal(graph, simple)
-    node, = simple.nodes
-    assert (node.kind, node.activation.function, node.output, node.name) == ("conv", "relu", b.here, "conv_0")
+    (node,) = simple.nodes
+    assert (node.kind, node.activation.function, node.output, node.name) == (
+        "conv",
+        "relu",
+        b.here,
+        "conv_0",
+    )
     assert node.origin == "Conv+Affine+Activation"
 
 
-@pytest.mark.parametrize("padding, kinds_left", [((0, 0, 0, 0), ["conv"]), ((1, 1, 1, 1), ["affine", "conv"])])
+@pytest.mark.parametrize(
+    "padding, kinds_left", [((0, 0, 0, 0), ["conv"]), ((1, 1, 1, 1), ["affine", "conv"])]
+)
 def test_a_shift_before_a_convolution_does_not_reach_its_padding(padding, kinds_left):
     b = Builder("n", (5, 5, 4))
     b.add(g.Affine, scale=1 + b.normal(4), shift=1 + b.normal(4))
@@ -120,11 +172,19 @@ def test_a_factor_before_padding_goes_in():
     assert kinds(simple) == ["conv"] and simple.nodes[0].bias is not None
 
 
-@pytest.mark.parametrize("kind, attributes, value, relu, folded", [
-    (g.Conv, {}, 0.0, False, True), (g.Conv, {}, 0.5, False, False),
-    (g.MaxPool, {}, 0.0, True, True), (g.MaxPool, {}, 0.0, False, False), (g.MaxPool, {}, 0.5, True, False),
-    (g.AveragePool, {"include_padding": False}, 0.0, False, True), (g.AveragePool, {"padding": (1, 0, 0, 0)}, 0.0, False, True),
-    (g.AveragePool, {"padding": (1, 0, 0, 0), "include_padding": False}, 0.0, False, False)])
+@pytest.mark.parametrize(
+    "kind, attributes, value, relu, folded",
+    [
+        (g.Conv, {}, 0.0, False, True),
+        (g.Conv, {}, 0.5, False, False),
+        (g.MaxPool, {}, 0.0, True, True),
+        (g.MaxPool, {}, 0.0, False, False),
+        (g.MaxPool, {}, 0.5, True, False),
+        (g.AveragePool, {"include_padding": False}, 0.0, False, True),
+        (g.AveragePool, {"padding": (1, 0, 0, 0)}, 0.0, False, True),
+        (g.AveragePool, {"padding": (1, 0, 0, 0), "include_padding": False}, 0.0, False, False),
+    ],
+)
 def test_borders_go_into_windows_that_make_the_same(kind, attributes, value, relu, folded):
     b = Builder("n", (5, 5, 2))
     b.act("relu" if relu else "tanh")
@@ -167,8 +227,12 @@ def test_limits_in_a_row_are_one():
     b.act("clip", high=6.0)
     simple = simplify(b.finish())
     check_equal(b.graph, simple)
-    node, = simple.nodes
-    assert (node.activation.function, node.activation.low, node.activation.high) == ("clip", 0.0, 6.0)
+    (node,) = simple.nodes
+    assert (node.activation.function, node.activation.low, node.activation.high) == (
+        "clip",
+        0.0,
+        6.0,
+    )
 
 
 def test_transposes_around_a_sum_go_into_ports_and_dense_weights():
@@ -215,7 +279,9 @@ def test_a_spelled_normalisation_of_the_layer_is_one_node():
     b = Builder("n", (4, 6))
     x = b.here
     d = b.add(g.Binary, x, b.add(g.Reduce, function="mean", axes=(-1,), keep=True), function="sub")
-    variance = b.add(g.Reduce, b.add(g.Binary, d, d, function="mul"), function="mean", axes=(-1,), keep=True)
+    variance = b.add(
+        g.Reduce, b.add(g.Binary, d, d, function="mul"), function="mean", axes=(-1,), keep=True
+    )
     root = b.act("sqrt", b.add(g.Binary, variance, b.constant(1e-3), function="add"))
     b.add(g.Binary, d, root, function="div")
     b.add(g.Binary, b.here, b.constant(b.normal(6)), function="mul")
@@ -251,10 +317,13 @@ def test_every_pass_by_itself_keeps_the_network(rule):
     from hypothesis import seed
 
     @seed(1)
-    @settings(max_examples=15, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(
+        max_examples=15, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow]
+    )
     @given(graphs(tuple(KINDS), most=6))
     def alone(graph):
         check_equal(graph, apply(graph, [RULES[rule]]))
+
     alone()
 
 
@@ -287,12 +356,17 @@ def test_one_factor_for_all_elements_goes_through_a_reshape_into_the_layer():
 def test_random_graphs_campaign():
     """Graphs by seed, in turns of all kinds, of layers and factors, and of what moves elements."""
     from hypothesis import seed as seeded
+
     for number in Campaign("compiler-graphs", 0.25).seeds("passes"):
+
         @seeded(number)
-        @settings(max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+        @settings(
+            max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+        )
         @given(graphs((tuple(KINDS), _AFFINE, _MOVING)[number % 3], most=8))
         def play(graph):
             check_equal(graph, simplify(graph))
+
         try:
             play()
         except Exception as error:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Quantiser on machines of the tests: constraints of scales, known cases, how near to float it comes, and what it refuses."""
+"""Quantiser on machines of the tests: constraints of scales, known cases, how near to float it
+comes, and what it refuses."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -14,19 +16,47 @@ from quintet.tools.compiler.evaluate import run_graph, run_node
 from quintet.tools.compiler.quantise import quantise
 from quintet.tools.compiler.quantise.channels import channel_classes
 from quintet.tools.compiler.quantise.groups import Groups
-from quintet.tools.compiler.quantise.integers import integer_bias, round_nearest, round_with_feedback
+from quintet.tools.compiler.quantise.integers import (
+    integer_bias,
+    round_nearest,
+    round_with_feedback,
+)
 from quintet.tools.compiler.quantise.rows import neighbourhoods, rows_of
 from quintet.tools.compiler.quantised import Arithmetic
-from tests.tools.compiler.ideal_machines import Exact, Fractions, Saturating, Wide, fused, one_layer, small
+from tests.tools.compiler.ideal_machines import (
+    Exact,
+    Fractions,
+    Saturating,
+    Wide,
+    fused,
+    one_layer,
+    small,
+)
 from tests.tools.compiler.networks import Builder, graphs, inputs_of
 
 MACHINES = {machine.isa: machine for machine in (Exact, Saturating, Wide)}
-KINDS = ("conv", "depthwise", "grouped", "dense", "dense_steps", "affine", "relu", "clip", "maxpool", "averagepool", "reshape", "transpose", "concat",
-         "slice", "add", "sigmoid")
+KINDS = (
+    "conv",
+    "depthwise",
+    "grouped",
+    "dense",
+    "dense_steps",
+    "affine",
+    "relu",
+    "clip",
+    "maxpool",
+    "averagepool",
+    "reshape",
+    "transpose",
+    "concat",
+    "slice",
+    "add",
+    "sigmoid",
+)
 
 
 def decibels(real, values):
-    return 10 * np.log10(np.sum(real ** 2) / np.sum((real - values) ** 2))
+    return 10 * np.log10(np.sum(real**2) / np.sum((real - values) ** 2))
 
 
 def measured(network, machine, count=24, **options):
@@ -34,7 +64,9 @@ def measured(network, machine, count=24, **options):
     quantised = quantise(network, machine, inputs_of(network, count, seed=1), **options)
     inputs = inputs_of(network, 16, seed=2)
     real = run_graph(network, inputs)
-    whole = machine.reference(quantised, {name: quantised.scales[name].quantise(array) for name, array in inputs.items()})
+    whole = machine.reference(
+        quantised, {name: quantised.scales[name].quantise(array) for name, array in inputs.items()}
+    )
     name = network.outputs[0].tensor
     return quantised, decibels(real[name], quantised.scales[name].value(whole[name]))
 
@@ -49,7 +81,11 @@ def test_networks_come_near_to_float(name, machine, least):
 def test_fractions_that_wrap_have_room():
     quantised, near = measured(small("autoencoder"), Fractions())
     assert near > 35
-    assert all("room of" in c["why"] for c in quantised.choices if c["what"] == "scale" and c["name"] != "input_0")
+    assert all(
+        "room of" in c["why"]
+        for c in quantised.choices
+        if c["what"] == "scale" and c["name"] != "input_0"
+    )
     for integer in quantised.layers.values():
         assert (integer.bias_shift == integer.shift).all()
 
@@ -62,7 +98,11 @@ def uneven():
     network = fused(b.finish())
     factors = 10.0 ** np.linspace(-1.5, 1.5, 8)
     first, second = network.nodes
-    first.weights, first.bias, second.weights = first.weights * factors[:, None, None, None], first.bias * factors, second.weights / factors
+    first.weights, first.bias, second.weights = (
+        first.weights * factors[:, None, None, None],
+        first.bias * factors,
+        second.weights / factors,
+    )
     return network
 
 
@@ -79,7 +119,12 @@ def test_equalisation_leaves_the_function_and_the_callers_graph(name):
     network = small(name)
     before = [node.weights.copy() for node in network.nodes if hasattr(node, "weights")]
     quantised = quantise(network, Exact(), inputs_of(network, 8))
-    assert all((old == node.weights).all() for old, node in zip(before, [n for n in network.nodes if hasattr(n, "weights")], strict=True))
+    assert all(
+        (old == node.weights).all()
+        for old, node in zip(
+            before, [n for n in network.nodes if hasattr(n, "weights")], strict=True
+        )
+    )
     inputs = inputs_of(network, 4, seed=5)
     for tensor, value in run_graph(quantised.graph, inputs).items():
         np.testing.assert_allclose(value, run_graph(network, inputs)[tensor], rtol=1e-9, atol=1e-9)
@@ -120,12 +165,19 @@ def test_scales_keep_the_machines_rules(graph, isa, equalise):
         assert abs(integer.weights).max(initial=0) <= 1 << numbers.weight_bits - 1
         assert ((integer.shift >= numbers.shifts[0]) & (integer.shift <= numbers.shifts[1])).all()
         assert abs(integer.bias).max(initial=0) <= 1 << numbers.bias_bits - 1
-        assert ((integer.bias_shift >= numbers.bias_shifts[0]) & (integer.bias_shift <= numbers.bias_shifts[1])).all()
+        assert (
+            (integer.bias_shift >= numbers.bias_shifts[0])
+            & (integer.bias_shift <= numbers.bias_shifts[1])
+        ).all()
         each = numbers.shift_group or len(integer.shift)
         for at in range(0, len(integer.shift), each):
-            assert len(set(integer.shift[at:at + each])) == 1
+            assert len(set(integer.shift[at : at + each])) == 1
     values = inputs_of(graph, 2, seed=9)
-    machine.reference(quantised, {name: quantised.scales[name].quantise(array) for name, array in values.items()}, keep=True)
+    machine.reference(
+        quantised,
+        {name: quantised.scales[name].quantise(array) for name, array in values.items()},
+        keep=True,
+    )
 
 
 def test_whole_numbers_come_out_as_they_are():
@@ -133,22 +185,34 @@ def test_whole_numbers_come_out_as_they_are():
     weights[0, 0] = 127
     network = one_layer(weights / 64, np.arange(6) / 64)
     network.tensors["input_0"].scale, network.tensors[network.nodes[0].output].scale = 1.0, 16.0
-    quantised = quantise(network, Exact(), {"input_0": np.random.default_rng(1).integers(-128, 128, (50, 5))})
+    quantised = quantise(
+        network, Exact(), {"input_0": np.random.default_rng(1).integers(-128, 128, (50, 5))}
+    )
     integer = quantised.layers[network.nodes[0].name]
     assert (integer.weights == weights).all() and set(integer.shift) == {10}
     assert {(c["name"], c["why"]) for c in quantised.choices if c["what"] == "scale"} == {
-        ("input_0", "8 bits, the model's own"), (network.nodes[0].output, "8 bits, the model's own")}
+        ("input_0", "8 bits, the model's own"),
+        (network.nodes[0].output, "8 bits, the model's own"),
+    }
 
 
-@pytest.mark.parametrize("changes, why", [
-    ({"zero_point": -128}, "has the zero point -128"), ({"signed": False}, "is unsigned"), ({"bits": 4}, "has 4 bits, the machine 8")])
+@pytest.mark.parametrize(
+    "changes, why",
+    [
+        ({"zero_point": -128}, "has the zero point -128"),
+        ({"signed": False}, "is unsigned"),
+        ({"bits": 4}, "has 4 bits, the machine 8"),
+    ],
+)
 def test_scales_of_a_model_that_the_machine_has_not_are_chosen_anew(changes, why):
     network = one_layer(np.eye(4), None)
     tensor = network.tensors["input_0"]
     tensor.scale = 0.25
     vars(tensor).update(changes)
-    quantised = quantise(network, Exact(), {"input_0": np.random.default_rng(1).normal(0, 3, (50, 4))})
-    note, = (c for c in quantised.choices if c["what"] == "requantised")
+    quantised = quantise(
+        network, Exact(), {"input_0": np.random.default_rng(1).normal(0, 3, (50, 4))}
+    )
+    (note,) = (c for c in quantised.choices if c["what"] == "requantised")
     assert note["name"] == "input_0" and note["value"] == 0.25 and why in note["why"]
     assert quantised.scales["input_0"].step != 0.25
 
@@ -161,7 +225,8 @@ def test_two_scales_of_a_model_where_the_machine_wants_one_are_chosen_anew():
     network.tensors["input_0"].scale, network.tensors["input_1"].scale = 0.5, 0.25
     quantised = quantise(network, Exact(), inputs_of(network, 8))
     assert [c["why"] for c in quantised.choices if c["what"] == "requantised"] == [
-        "the model's scale is not taken over: 2 scales, and this machine wants one"] * 2
+        "the model's scale is not taken over: 2 scales, and this machine wants one"
+    ] * 2
     assert len({scale.step for scale in quantised.scales.values()}) == 1
 
 
@@ -169,9 +234,14 @@ def test_sums_that_saturate_on_their_way_widen_the_range():
     # The first 64 products reach far beyond the result, which the next 64 bring back.
     random = np.random.default_rng(0)
     weights = np.abs(random.normal(0, 1, (4, 64)))
-    network = one_layer(np.concatenate([weights, -weights + random.normal(0, 0.05, (4, 64))], axis=1), None)
+    network = one_layer(
+        np.concatenate([weights, -weights + random.normal(0, 0.05, (4, 64))], axis=1), None
+    )
     values = np.tile(np.abs(random.normal(0, 1, (60, 64))), (1, 2))
-    quantised, output = quantise(network, Saturating(), {"input_0": values}), network.nodes[0].output
+    quantised, output = (
+        quantise(network, Saturating(), {"input_0": values}),
+        network.nodes[0].output,
+    )
     plain = quantise(network, Exact(), {"input_0": values})
     assert quantised.scales[output].step > 4 * plain.scales[output].step
 
@@ -183,13 +253,22 @@ def test_the_bias_makes_up_for_what_rounding_down_loses():
     quantised = quantise(network, machine, values)
     output = network.nodes[0].output
     scale = quantised.scales[output]
-    error = scale.value(machine.reference(quantised, {"input_0": quantised.scales["input_0"].quantise(values["input_0"])})[output]) - run_graph(network, values)[output]
+    error = (
+        scale.value(
+            machine.reference(
+                quantised, {"input_0": quantised.scales["input_0"].quantise(values["input_0"])}
+            )[output]
+        )
+        - run_graph(network, values)[output]
+    )
     assert abs(error.mean(axis=0)).max() < 0.2 * scale.step
 
 
 def test_feedback_loses_less_than_the_nearest():
     random = np.random.default_rng(0)
-    seen = random.normal(0, 1, (2, 500, 4)) @ random.normal(0, 1, (4, 30)) + random.normal(0, 0.1, (2, 500, 30))
+    seen = random.normal(0, 1, (2, 500, 4)) @ random.normal(0, 1, (4, 30)) + random.normal(
+        0, 0.1, (2, 500, 30)
+    )
     rows, step = random.normal(0, 1, (2, 6, 30)), np.full((2, 6), 0.25)
 
     def lost(whole):
@@ -201,32 +280,54 @@ def test_feedback_loses_less_than_the_nearest():
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=6), st.integers(0, 20), st.sampled_from([8, 16, 32]), st.sampled_from([(0, 0), (0, 12), (-20, 40)]))
+@given(
+    st.lists(st.floats(-1e4, 1e4), min_size=1, max_size=6),
+    st.integers(0, 20),
+    st.sampled_from([8, 16, 32]),
+    st.sampled_from([(0, 0), (0, 12), (-20, 40)]),
+)
 def test_a_bias_is_as_near_as_its_width_lets_it_be(bias, shift, bits, shifts):
     bias, numbers = np.array(bias), Arithmetic(bias_bits=bits, bias_shifts=shifts)
     whole, places = integer_bias(bias, np.full(len(bias), shift), 0.5, numbers)
     unit, limit = 0.5 * 2.0 ** (places - shift), (1 << bits - 1) - 1
-    assert len(set(places)) == 1 and shifts[0] <= places[0] <= shifts[1] and abs(whole).max() <= limit + 1
+    assert (
+        len(set(places)) == 1
+        and shifts[0] <= places[0] <= shifts[1]
+        and abs(whole).max() <= limit + 1
+    )
     fits = np.abs(bias) / unit <= limit
     assert (np.abs(whole * unit - bias)[fits] <= unit[fits] / 2 * (1 + 1e-9)).all()
     assert fits.all() or places[0] == shifts[1]
 
 
 @settings(max_examples=40, deadline=None)
-@given(graphs(("conv", "depthwise", "grouped", "dense", "affine"), most=1, shapes=st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6))))
+@given(
+    graphs(
+        ("conv", "depthwise", "grouped", "dense", "affine"),
+        most=1,
+        shapes=st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6)),
+    )
+)
 def test_neighbourhoods_times_rows_are_the_layer(graph):
     node = graph.nodes[0]
     if not isinstance(node, g.Conv | g.Dense | g.Affine):
         return
     values = inputs_of(graph)["input_0"]
-    sums = np.einsum("gpk,gok->pgo", neighbourhoods(node, values, np.random.default_rng(0)), rows_of(node))
-    plain = replace(node, shift=np.zeros(len(node.shift))) if isinstance(node, g.Affine) else replace(node, bias=None)
+    sums = np.einsum(
+        "gpk,gok->pgo", neighbourhoods(node, values, np.random.default_rng(0)), rows_of(node)
+    )
+    plain = (
+        replace(node, shift=np.zeros(len(node.shift)))
+        if isinstance(node, g.Affine)
+        else replace(node, bias=None)
+    )
     np.testing.assert_allclose(sums.reshape(-1), run_node(plain, values).reshape(-1), atol=1e-9)
 
 
 @pytest.mark.parametrize("others", [True, False])
 def test_a_clip_cuts_nothing_else_that_shares_its_scale(others):
-    """A machine that clips by itself: a tensor joined to a clipped one, and the source that is clipped, keep what lies above the bound."""
+    """A machine that clips by itself: a tensor joined to a clipped one, and the source that is
+    clipped, keep what lies above the bound."""
     b = Builder("joined", (6, 6, 3), 4)
     source = b.conv(4, (3, 3))
     clipped = b.act("clip", source, low=0.0, high=0.5)

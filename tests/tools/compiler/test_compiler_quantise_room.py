@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Room above what calibration saw: tensors of 16 bits have it, for inputs that are louder."""
+
 import numpy as np
 import pytest
 
@@ -38,6 +39,7 @@ def test_results():
         for name, value in wishes.items():
             setattr(wish, name, value)
         return choose_step(wish)[0] * wish.top / greatest
+
     assert 2 <= share(16) <= 4.001 and share(8) <= 1.051
     # What is asked for by name, or by a clip, is no matter of room.
     assert share(16, percentile=100) == pytest.approx(1)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU's back end: the golden model gives what plain numpy gives, every tensor, on every build."""
+"""OpenTPU's back end: the golden model gives what plain numpy gives, every tensor, on every
+build."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,16 +11,49 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.opentpu.shapes import StoredError, axes_of, dense_parts
 from tests.tools.compiler.networks import NETWORKS, Builder, graphs
-from tests.tools.compiler.opentpu_networks import backend_of, differences, fused, quantised_of, run_model, whole_inputs
+from tests.tools.compiler.opentpu_networks import (
+    backend_of,
+    differences,
+    fused,
+    quantised_of,
+    run_model,
+    whole_inputs,
+)
 
-#: Builds: arrays of 4 and 8, with the extensions and without, and so small that tensors go through main memory.
+#: Builds: arrays of 4 and 8, with the extensions and without, and so small that tensors go through
+#: main memory.
 BUILDS = {
-    "ext": ("sim-ext", {}), "plain": ("sim", {}), "eight": ("85f-8x8-conv", {}),
-    "tight": ("sim-ext", {"ub_rows": 64, "acc_rows": 64, "wfifo_tiles": 1}), "narrow": ("sim", {"ub_rows": 128, "acc_rows": 64}),
+    "ext": ("sim-ext", {}),
+    "plain": ("sim", {}),
+    "eight": ("85f-8x8-conv", {}),
+    "tight": ("sim-ext", {"ub_rows": 64, "acc_rows": 64, "wfifo_tiles": 1}),
+    "narrow": ("sim", {"ub_rows": 128, "acc_rows": 64}),
 }
 
-RUNS = ("conv", "depthwise", "grouped", "dense", "dense_steps", "add", "sub", "mul", "div", "affine", "maxpool", "averagepool", "globalaverage", "reduce",
-        "reshape", "concat", "pad", "relu", "leaky", "clip", "neg", "abs")
+RUNS = (
+    "conv",
+    "depthwise",
+    "grouped",
+    "dense",
+    "dense_steps",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "affine",
+    "maxpool",
+    "averagepool",
+    "globalaverage",
+    "reduce",
+    "reshape",
+    "concat",
+    "pad",
+    "relu",
+    "leaky",
+    "clip",
+    "neg",
+    "abs",
+)
 
 
 def check(graph, backend, seed=0):
@@ -31,7 +66,9 @@ def check(graph, backend, seed=0):
             assert not bad
             prepared = backend.prepare(graph)
             if keep:
-                assert {node.output for node in prepared.nodes if not isinstance(node, g.Reshape)} <= set(tensors)
+                assert {
+                    node.output for node in prepared.nodes if not isinstance(node, g.Reshape)
+                } <= set(tensors)
     except LoweringError:
         return False
     return True
@@ -42,7 +79,11 @@ def check(graph, backend, seed=0):
 @settings(deadline=None, max_examples=12)
 @given(data=st.data())
 def test_every_kind_equals_the_golden_model(kind, build, data):
-    kinds = (kind, "conv") if kind in ("maxpool", "reshape", "concat", "add", "sub", "clip") else (kind,)
+    kinds = (
+        (kind, "conv")
+        if kind in ("maxpool", "reshape", "concat", "add", "sub", "clip")
+        else (kind,)
+    )
     graph = data.draw(graphs(kinds, most=2))
     preset, overrides = BUILDS[build]
     check(graph, backend_of(preset, **overrides), data.draw(st.integers(0, 99)))
@@ -60,7 +101,10 @@ def test_random_networks_equal_the_golden_model(build, graph, seed):
 @pytest.mark.parametrize("name", ["resnet8", "ds_cnn", "mobilenet", "autoencoder"])
 def test_small_variants_of_well_known_networks(name, build):
     preset, overrides = BUILDS[build]
-    backend, graph = backend_of(preset, **{**overrides, **({"ub_rows": 256} if build == "tight" else {})}), fused(NETWORKS[name][1](0))
+    backend, graph = (
+        backend_of(preset, **{**overrides, **({"ub_rows": 256} if build == "tight" else {})}),
+        fused(NETWORKS[name][1](0)),
+    )
     assert all(backend.verdict(graph, node).runs for node in graph.nodes)
     assert check(graph, backend)
 
@@ -76,15 +120,20 @@ def test_whole_networks(name):
     assert not bad and sum(layer.cycles for layer in lowered.layers) < CYCLES[name]
     macs = {layer.name: layer.macs for layer in lowered.layers}
     assert all(macs[node.name] == graph.macs(node) for node in graph.nodes)
-    assert lowered.layers[-1].end == len(lowered.program) and all(layer.bytes > 0 for layer in lowered.layers)
+    assert lowered.layers[-1].end == len(lowered.program) and all(
+        layer.bytes > 0 for layer in lowered.layers
+    )
 
 
 def test_strides_without_the_extension_are_made_of_phases_where_that_is_shorter():
     backend, graph = backend_of("85f-8x8"), fused(NETWORKS["resnet8"][0](0))
     bad, _, lowered = differences(graph, backend, keep=False)
     assert not bad and sum(layer.cycles for layer in lowered.layers) < 265_000
-    # Both convolutions of a block read the same phase; a convolution of one tap and one block of outputs makes none.
-    small = map_graph(lambda b: b.conv(8, (1, 1)), lambda b: b.conv(8, (1, 1), stride=(2, 2)), shape=(8, 8, 8))
+    # Both convolutions of a block read the same phase; a convolution of one tap and one block of
+    # outputs makes none.
+    small = map_graph(
+        lambda b: b.conv(8, (1, 1)), lambda b: b.conv(8, (1, 1), stride=(2, 2)), shape=(8, 8, 8)
+    )
     assert differences(small, backend)[2].text.count("ACT") == 2
 
 
@@ -105,8 +154,12 @@ def map_graph(*steps, shape=(5, 6, 3)):
 
 
 def test_steps_of_many_channels_and_a_tensor_added_to_itself():
-    graph = map_graph(lambda b: b.conv(20, (3, 3), stride=(2, 1)), lambda b: b.add(g.Binary, b.here, b.here, function="sub"),
-                      lambda b: b.add(g.Concat, b.here, b.here, "conv_0:0", axis=2), lambda b: b.conv(5, (1, 1)))
+    graph = map_graph(
+        lambda b: b.conv(20, (3, 3), stride=(2, 1)),
+        lambda b: b.add(g.Binary, b.here, b.here, function="sub"),
+        lambda b: b.add(g.Concat, b.here, b.here, "conv_0:0", axis=2),
+        lambda b: b.conv(5, (1, 1)),
+    )
     for preset, overrides in BUILDS.values():
         assert check(graph, backend_of(preset, **{**overrides, "ub_rows": 512}))
 
@@ -114,13 +167,21 @@ def test_steps_of_many_channels_and_a_tensor_added_to_itself():
 @pytest.mark.parametrize("relu", [False, True])
 def test_window_maxima_without_the_extension_over_the_whole_range(relu):
     backend = backend_of("sim")
-    graph = map_graph(*[lambda b: b.act("relu")] * relu, lambda b: b.add(g.MaxPool, window=(2, 3), stride=(2, 1), padding=(0, 1, 0, 0) if relu else (0,) * 4))
+    graph = map_graph(
+        *[lambda b: b.act("relu")] * relu,
+        lambda b: b.add(
+            g.MaxPool, window=(2, 3), stride=(2, 1), padding=(0, 1, 0, 0) if relu else (0,) * 4
+        ),
+    )
     assert all(backend.verdict(graph, node).runs for node in graph.nodes)
     quantised, random = quantised_of(graph, backend), np.random.default_rng(0)
     lowered, output = backend.lower(quantised), graph.nodes[-1].output
     for _ in range(8):
         inputs = {"input_0": random.choice([-128, -127, -1, 0, 1, 126, 127], (1, 5, 6, 3))}
-        assert np.array_equal(run_model(lowered, backend, inputs)[0][output], backend.reference(quantised, inputs)[output])
+        assert np.array_equal(
+            run_model(lowered, backend, inputs)[0][output],
+            backend.reference(quantised, inputs)[output],
+        )
 
 
 def test_extreme_numbers_saturate_and_sums_wrap():
@@ -128,25 +189,46 @@ def test_extreme_numbers_saturate_and_sums_wrap():
     quantised = quantised_of(graph, backend)
     integer, inputs = quantised.layers["conv_0"], {"input_0": np.full((1, 5, 6, 3), -128)}
     integer.weights[:] = -128
-    for bias, shift, wanted in ((0, 0, 127), (-(27 << 14), 0, 0), (-(28 << 14), 7, -128), (-(27 << 14) - 64, 7, 0), (-(27 << 14) - 65, 7, -1)):
+    for bias, shift, wanted in (
+        (0, 0, 127),
+        (-(27 << 14), 0, 0),
+        (-(28 << 14), 7, -128),
+        (-(27 << 14) - 64, 7, 0),
+        (-(27 << 14) - 65, 7, -1),
+    ):
         integer.bias, integer.shift = np.full(4, bias), np.full(4, shift)
         tensors, _ = run_model(backend.lower(quantised), backend, inputs)
-        assert (tensors["conv_0:0"] == wanted).all() and (backend.reference(quantised, inputs)["conv_0:0"] == wanted).all()
+        assert (tensors["conv_0:0"] == wanted).all() and (
+            backend.reference(quantised, inputs)["conv_0:0"] == wanted
+        ).all()
 
 
 @pytest.mark.parametrize("positive", [False, True])
 @pytest.mark.parametrize("relu", [False, True])
 def test_biases_that_saturate_cost_no_more_than_that_takes(relu, positive):
-    graph = map_graph(*[lambda b: b.act("relu")] * positive, lambda b: b.conv(4, (1, 1), relu=relu), shape=(1, 64, 2))
+    graph = map_graph(
+        *[lambda b: b.act("relu")] * positive,
+        lambda b: b.conv(4, (1, 1), relu=relu),
+        shape=(1, 64, 2),
+    )
     graph, backend = fused(graph), backend_of()
     quantised, node = quantised_of(graph, backend), graph.nodes[-1]
     integer, random = quantised.layers[node.name], np.random.default_rng(0)
     for bias in (1 << 23, -(1 << 23), 60_000, -60_000, 32_766, -1_000, 3):
         for shift in (0, 1, 7):
-            integer.weights, integer.shift = random.integers(-128, 128, integer.weights.shape), np.full(4, shift)
+            integer.weights, integer.shift = (
+                random.integers(-128, 128, integer.weights.shape),
+                np.full(4, shift),
+            )
             integer.bias = np.full(4, bias) + random.integers(-3, 4, 4)
-            lowered, inputs = backend.lower(quantised), {"input_0": random.choice([-128, -1, 0, 127], (1, 1, 64, 2))}
-            assert np.array_equal(run_model(lowered, backend, inputs)[0][node.output], backend.reference(quantised, inputs)[node.output])
+            lowered, inputs = (
+                backend.lower(quantised),
+                {"input_0": random.choice([-128, -1, 0, 127], (1, 1, 64, 2))},
+            )
+            assert np.array_equal(
+                run_model(lowered, backend, inputs)[0][node.output],
+                backend.reference(quantised, inputs)[node.output],
+            )
             assert sum(layer.cycles for layer in lowered.layers) < 1500
 
 
@@ -154,13 +236,24 @@ def test_biases_that_saturate_cost_no_more_than_that_takes(relu, positive):
 def test_a_clip_is_exact_at_any_scale(limit):
     graph = map_graph(lambda b: b.conv(5, (1, 1)), lambda b: b.act("clip", low=0.0, high=limit))
     bad, tensors, lowered = differences(graph, backend_of())
-    assert not bad and tensors["activation_1:0"].max() <= min(127, round(limit / 0.05)) and tensors["activation_1:0"].min() >= 0
+    assert (
+        not bad
+        and tensors["activation_1:0"].max() <= min(127, round(limit / 0.05))
+        and tensors["activation_1:0"].min() >= 0
+    )
     assert lowered.text.count("ACT") == (2 if limit < 6.35 else 0) * 2 + 4
 
 
 @pytest.mark.parametrize("build", BUILDS)
 @settings(deadline=None, max_examples=15)
-@given(graph=graphs(("dense", "add", "mul", "relu", "leaky", "concat", "clip"), shapes=st.tuples(st.integers(1, 30))), images=st.integers(1, 9), seed=st.integers(0, 9))
+@given(
+    graph=graphs(
+        ("dense", "add", "mul", "relu", "leaky", "concat", "clip"),
+        shapes=st.tuples(st.integers(1, 30)),
+    ),
+    images=st.integers(1, 9),
+    seed=st.integers(0, 9),
+)
 def test_several_inputs_a_run(build, graph, images, seed):
     preset, overrides = BUILDS[build]
     backend = backend_of(preset, **overrides)
@@ -196,15 +289,31 @@ def test_shifts_of_a_block_must_be_equal():
 
 
 def test_memory_that_does_not_hold_it_is_said():
-    graph, backend = map_graph(lambda b: b.conv(64, (3, 3)), shape=(5, 6, 16)), backend_of(memory_size=4096)
-    with pytest.raises(LoweringError, match=r"the network takes \d+ bytes of main memory, there are 4096; largest: program, \d+ bytes"):
+    graph, backend = (
+        map_graph(lambda b: b.conv(64, (3, 3)), shape=(5, 6, 16)),
+        backend_of(memory_size=4096),
+    )
+    with pytest.raises(
+        LoweringError,
+        match=(
+            r"the network takes \d+ bytes of main memory, there are 4096; largest: program, "
+            r"\d+ bytes"
+        ),
+    ):
         backend.lower(quantised_of(graph, backend))
 
 
 def test_text_is_the_program_in_assembly():
     from quintet.gateware.cores.opentpu.software import SOFTWARE
     from quintet.gateware.isa.asm import assemble_text
-    graph, backend = map_graph(lambda b: b.conv(5, (3, 3), stride=(2, 2)), lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1))), backend_of()
+
+    graph, backend = (
+        map_graph(
+            lambda b: b.conv(5, (3, 3), stride=(2, 2)),
+            lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1)),
+        ),
+        backend_of(),
+    )
     lowered = backend.lower(quantised_of(graph, backend))
     assert assemble_text(SOFTWARE, lowered.text, params=backend.params).data == lowered.program
 
@@ -215,35 +324,149 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
     assert (verdict.answer, verdict.runs) == (answer, False) and reason in verdict.reason, verdict
 
 
-@pytest.mark.parametrize(("answer", "reason", "step", "options"), [
-    ("no", "a build with ext_norm", lambda b: b.conv(4, (3, 3)), {"preset": "sim-plain"}),
-    ("host", "it wants ext_pool, or a relu in front", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 1, 0, 0)), {"preset": "sim"}),
-    ("host", "dilation (2, 1) of a window, 1 is taken", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), dilation=(2, 1)), {}),
-    ("host", "window (16, 1), up to 15 x 15 are taken", lambda b: b.add(g.MaxPool, window=(16, 1), stride=(1, 1)), {"shape": (20, 2, 2)}),
-    ("host", "padding (2, 0, 0, 0) as wide as the window", lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(2, 0, 0, 0)), {}),
-    ("host", "count_include_pad", lambda b: b.add(g.AveragePool, window=(2, 2), stride=(1, 1), padding=(1, 0, 0, 0), include_padding=False), {}),
-    ("host", "slope 1.5 of a leaky relu, 0 to 1 are taken", lambda b: b.act("leaky", alpha=1.5), {}),
-    ("host", "clip from -1.0, taken from 0", lambda b: b.act("clip", low=-1.0, high=1.0), {}),
-    ("host", "sigmoid: no table of the machine's is fine enough", lambda b: b.act("sigmoid"), {}),
-    ("host", "mul of two tensors; add and sub are taken", lambda b: b.add(g.Binary, b.here, b.here, function="mul"), {}),
-    ("host", "constant of shape (5, 6, 3), one number or one a channel are taken",
-     lambda b: b.add(g.Binary, b.here, b.constant(np.ones((5, 6, 3))), function="add"), {}),
-    ("host", "a constant divided by a tensor", lambda b: b.add(g.Binary, b.constant(np.ones(3)), b.here, function="div"), {}),
-    ("host", "shapes (5, 6, 3) and (1, 1, 3), equal ones are taken", lambda b: b.add(g.Binary, b.here, b.global_average(), function="add"), {}),
-    ("host", "axis 0, the last one (channels) is taken", lambda b: b.add(g.Concat, b.here, b.here, axis=0), {}),
-    ("host", "padding with 1.0, 0 is taken", lambda b: b.add(g.Pad, before=(1, 0, 0), after=(0, 0, 0), value=1.0), {}),
-    ("host", "rows and columns of a map are padded", lambda b: b.add(g.Pad, before=(0, 0, 1), after=(0, 0, 0)), {}),
-    ("host", "max over axes (0,), a mean over rows and columns is taken", lambda b: b.add(g.Reduce, function="max", axes=(0,)), {}),
-    ("host", "would change their channels", lambda b: b.add(g.Reshape, shape=(9, 10)), {}),
-    ("host", "5 channels do not fill blocks of whole vectors", lambda b: b.add(g.Reshape, shape=(30,)), {"shape": (2, 3, 5)}),
-    ("host", "a map that was made of another shape's elements", lambda b: (b.add(g.Reshape, shape=(6, 5, 3)), b.conv(2, (1, 1))), {"shape": (5, 6, 3)}),
-    ("host", "a map that was reshaped to a vector", lambda b: (b.conv(3, (1, 1)), b.add(g.Reshape, shape=(90,)), b.add(g.Concat, b.here, b.here, axis=0)), {}),
-    ("host", "of 4 axes, 1 to 3 are taken", lambda b: b.act("relu"), {"shape": (2, 2, 2, 2)}),
-    ("host", "two constants", lambda b: b.add(g.Binary, b.constant(np.ones(3)), b.constant(np.ones(3)), function="add"), {}),
-    ("host", "exponentials", lambda b: b.add(g.Softmax), {}),
-    ("host", "elements would have to move", lambda b: b.add(g.Transpose, order=(1, 0)), {"shape": (3, 4)}),
-    ("host", "gates want sigmoid and tanh", lambda b: b.lstm(3), {"shape": (3, 4)}),
-])
+@pytest.mark.parametrize(
+    ("answer", "reason", "step", "options"),
+    [
+        ("no", "a build with ext_norm", lambda b: b.conv(4, (3, 3)), {"preset": "sim-plain"}),
+        (
+            "host",
+            "it wants ext_pool, or a relu in front",
+            lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(0, 1, 0, 0)),
+            {"preset": "sim"},
+        ),
+        (
+            "host",
+            "dilation (2, 1) of a window, 1 is taken",
+            lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), dilation=(2, 1)),
+            {},
+        ),
+        (
+            "host",
+            "window (16, 1), up to 15 x 15 are taken",
+            lambda b: b.add(g.MaxPool, window=(16, 1), stride=(1, 1)),
+            {"shape": (20, 2, 2)},
+        ),
+        (
+            "host",
+            "padding (2, 0, 0, 0) as wide as the window",
+            lambda b: b.add(g.MaxPool, window=(2, 2), stride=(1, 1), padding=(2, 0, 0, 0)),
+            {},
+        ),
+        (
+            "host",
+            "count_include_pad",
+            lambda b: b.add(
+                g.AveragePool,
+                window=(2, 2),
+                stride=(1, 1),
+                padding=(1, 0, 0, 0),
+                include_padding=False,
+            ),
+            {},
+        ),
+        (
+            "host",
+            "slope 1.5 of a leaky relu, 0 to 1 are taken",
+            lambda b: b.act("leaky", alpha=1.5),
+            {},
+        ),
+        ("host", "clip from -1.0, taken from 0", lambda b: b.act("clip", low=-1.0, high=1.0), {}),
+        (
+            "host",
+            "sigmoid: no table of the machine's is fine enough",
+            lambda b: b.act("sigmoid"),
+            {},
+        ),
+        (
+            "host",
+            "mul of two tensors; add and sub are taken",
+            lambda b: b.add(g.Binary, b.here, b.here, function="mul"),
+            {},
+        ),
+        (
+            "host",
+            "constant of shape (5, 6, 3), one number or one a channel are taken",
+            lambda b: b.add(g.Binary, b.here, b.constant(np.ones((5, 6, 3))), function="add"),
+            {},
+        ),
+        (
+            "host",
+            "a constant divided by a tensor",
+            lambda b: b.add(g.Binary, b.constant(np.ones(3)), b.here, function="div"),
+            {},
+        ),
+        (
+            "host",
+            "shapes (5, 6, 3) and (1, 1, 3), equal ones are taken",
+            lambda b: b.add(g.Binary, b.here, b.global_average(), function="add"),
+            {},
+        ),
+        (
+            "host",
+            "axis 0, the last one (channels) is taken",
+            lambda b: b.add(g.Concat, b.here, b.here, axis=0),
+            {},
+        ),
+        (
+            "host",
+            "padding with 1.0, 0 is taken",
+            lambda b: b.add(g.Pad, before=(1, 0, 0), after=(0, 0, 0), value=1.0),
+            {},
+        ),
+        (
+            "host",
+            "rows and columns of a map are padded",
+            lambda b: b.add(g.Pad, before=(0, 0, 1), after=(0, 0, 0)),
+            {},
+        ),
+        (
+            "host",
+            "max over axes (0,), a mean over rows and columns is taken",
+            lambda b: b.add(g.Reduce, function="max", axes=(0,)),
+            {},
+        ),
+        ("host", "would change their channels", lambda b: b.add(g.Reshape, shape=(9, 10)), {}),
+        (
+            "host",
+            "5 channels do not fill blocks of whole vectors",
+            lambda b: b.add(g.Reshape, shape=(30,)),
+            {"shape": (2, 3, 5)},
+        ),
+        (
+            "host",
+            "a map that was made of another shape's elements",
+            lambda b: (b.add(g.Reshape, shape=(6, 5, 3)), b.conv(2, (1, 1))),
+            {"shape": (5, 6, 3)},
+        ),
+        (
+            "host",
+            "a map that was reshaped to a vector",
+            lambda b: (
+                b.conv(3, (1, 1)),
+                b.add(g.Reshape, shape=(90,)),
+                b.add(g.Concat, b.here, b.here, axis=0),
+            ),
+            {},
+        ),
+        ("host", "of 4 axes, 1 to 3 are taken", lambda b: b.act("relu"), {"shape": (2, 2, 2, 2)}),
+        (
+            "host",
+            "two constants",
+            lambda b: b.add(
+                g.Binary, b.constant(np.ones(3)), b.constant(np.ones(3)), function="add"
+            ),
+            {},
+        ),
+        ("host", "exponentials", lambda b: b.add(g.Softmax), {}),
+        (
+            "host",
+            "elements would have to move",
+            lambda b: b.add(g.Transpose, order=(1, 0)),
+            {"shape": (3, 4)},
+        ),
+        ("host", "gates want sigmoid and tanh", lambda b: b.lstm(3), {"shape": (3, 4)}),
+    ],
+)
 def test_refusals_say_what_is_taken_instead(answer, reason, step, options):
     refused(answer, reason, step, **options)
 
@@ -258,9 +481,22 @@ def test_axes_are_counted_by_digits_or_refused():
 
 
 def test_what_the_host_does_keeps_nothing_from_the_machine():
-    graph = map_graph(lambda b: b.conv(4, (3, 3)), lambda b: b.add(g.Reshape, shape=(10, 12)), lambda b: b.add(g.Reshape, shape=(2, 3, 4, 5)),
-                      lambda b: b.add(g.Reshape, shape=(120,)), lambda b: b.act("sigmoid"), lambda b: b.dense(3))
-    assert [backend_of().verdict(graph, node).runs for node in graph.nodes] == [True, False, False, False, False, True]
+    graph = map_graph(
+        lambda b: b.conv(4, (3, 3)),
+        lambda b: b.add(g.Reshape, shape=(10, 12)),
+        lambda b: b.add(g.Reshape, shape=(2, 3, 4, 5)),
+        lambda b: b.add(g.Reshape, shape=(120,)),
+        lambda b: b.act("sigmoid"),
+        lambda b: b.dense(3),
+    )
+    assert [backend_of().verdict(graph, node).runs for node in graph.nodes] == [
+        True,
+        False,
+        False,
+        False,
+        False,
+        True,
+    ]
 
 
 def test_an_addition_of_operands_that_are_stored_differently_is_refused():
@@ -269,14 +505,26 @@ def test_an_addition_of_operands_that_are_stored_differently_is_refused():
     b.add(g.Binary, flat, b.input((24,), "other"), function="add")
     graph = b.finish()
     assert not backend.verdict(graph, graph.nodes[-1]).runs
-    with pytest.raises(LoweringError, match=r"binary_2: operands stored as \(2, 3, 4\) and \(1, 1, 24\), expected one shape"):
+    with pytest.raises(
+        LoweringError,
+        match=r"binary_2: operands stored as \(2, 3, 4\) and \(1, 1, 24\), expected one shape",
+    ):
         backend.lower(quantised_of(graph, backend))
 
 
 def test_an_output_that_no_layout_describes_is_refused():
-    graph, backend = map_graph(lambda b: b.conv(5, (1, 1)), lambda b: b.add(g.Reshape, shape=(150,))), backend_of()
+    graph, backend = (
+        map_graph(lambda b: b.conv(5, (1, 1)), lambda b: b.add(g.Reshape, shape=(150,))),
+        backend_of(),
+    )
     assert not backend.verdict(graph, graph.nodes[-1]).runs
-    with pytest.raises(LoweringError, match=r"output reshape_1:0: its elements are stored as \(5, 6, 5\), no layout makes it one axis"):
+    with pytest.raises(
+        LoweringError,
+        match=(
+            r"output reshape_1:0: its elements are stored as \(5, 6, 5\), no layout makes it "
+            r"one axis"
+        ),
+    ):
         backend.lower(quantised_of(graph, backend))
 
 
@@ -284,8 +532,15 @@ def test_inputs_layouts_and_zeros_leave_other_bytes_alone():
     graph, backend = map_graph(lambda b: b.conv(4, (3, 3), stride=(2, 2))), backend_of()
     lowered = backend.lower(quantised_of(graph, backend))
     (at, size), placed = lowered.zeros[0], lowered.inputs["input_0"].layout
-    assert at <= placed.first and placed.end <= at + size and len(np.unique(placed.offsets())) == 5 * 6 * 3
-    assert lowered.params == {key: backend.params[key] for key in lowered.params} and lowered.images == 1
+    assert (
+        at <= placed.first
+        and placed.end <= at + size
+        and len(np.unique(placed.offsets())) == 5 * 6 * 3
+    )
+    assert (
+        lowered.params == {key: backend.params[key] for key in lowered.params}
+        and lowered.images == 1
+    )
     inputs = whole_inputs(graph)
     first, _ = run_model(lowered, backend, inputs)
     assert np.array_equal(first["input_0"], inputs["input_0"])
@@ -294,23 +549,35 @@ def test_inputs_layouts_and_zeros_leave_other_bytes_alone():
 @pytest.mark.long
 def test_a_virtual_board_gives_the_same_in_the_cycles_that_were_estimated():
     from quintet.tools.targets import open_target
-    backend, machine = backend_of("85f-8x8-conv"), open_target("sim:ulx3s-85f/opentpu?preset=85f-8x8-conv")
+
+    backend, machine = (
+        backend_of("85f-8x8-conv"),
+        open_target("sim:ulx3s-85f/opentpu?preset=85f-8x8-conv"),
+    )
     for name in CYCLES:
         graph = fused(NETWORKS[name][0](0))
         quantised, inputs = quantised_of(graph, backend), whole_inputs(graph)
         lowered = backend.lower(quantised)
         machine.reset_core()
         memory = machine.board.chip
-        memory[:lowered.memory] = 0
-        for at, data, _ in [*lowered.constants, (0, np.frombuffer(lowered.program, np.uint8), "program")]:
-            memory[at:at + data.size] = data
+        memory[: lowered.memory] = 0
+        for at, data, _ in [
+            *lowered.constants,
+            (0, np.frombuffer(lowered.program, np.uint8), "program"),
+        ]:
+            memory[at : at + data.size] = data
         for tensor, placed in lowered.inputs.items():
             placed.layout.write(memory, inputs[tensor].astype(np.int8))
         outcome = machine.run(lowered.registers)
         wanted = backend.reference(quantised, inputs)
         for tensor, placed in lowered.outputs.items():
-            assert np.array_equal(placed.layout.read(memory[:lowered.memory]), wanted[tensor]), name
-        assert abs(sum(layer.cycles for layer in lowered.layers) / outcome.counters["cycles"] - 1) < 0.03, name
+            assert np.array_equal(placed.layout.read(memory[: lowered.memory]), wanted[tensor]), (
+                name
+            )
+        assert (
+            abs(sum(layer.cycles for layer in lowered.layers) / outcome.counters["cycles"] - 1)
+            < 0.03
+        ), name
 
 
 @pytest.mark.parametrize("padding", [(0, 0, 1, 0), (0, 0, 0, 1), (0, 0, 1, 1)])
@@ -319,6 +586,11 @@ def test_zeros_between_lines_are_no_padding_of_a_maximum(shape, padding):
     """The map's lines lie as far apart as the padded ones."""
     b = Builder("pool", shape)
     b.conv(1, (2, 1))
-    b.add(g.MaxPool, window=(2, 1) if padding[3] == 0 else (1, 2) if padding[2] == 0 else (2, 2), stride=(1, 1), padding=padding)
+    b.add(
+        g.MaxPool,
+        window=(2, 1) if padding[3] == 0 else (1, 2) if padding[2] == 0 else (2, 2),
+        stride=(1, 1),
+        padding=padding,
+    )
     graph = b.finish()
     assert all(check(graph, backend_of("sim-ext"), seed) for seed in range(6))

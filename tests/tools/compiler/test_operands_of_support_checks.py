@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Constants, repeated tensors, scalars and missing axes as operands: each core compiles or refuses."""
+"""Constants, repeated tensors, scalars and missing axes as operands: each core compiles or
+refuses."""
+
 import numpy as np
 import pytest
 
@@ -14,24 +16,38 @@ from quintet.tools.compiler.graph import Graph
 from quintet.tools.compiler.partition import PartitionError, partition
 from tests.tools.compiler.test_compiler_partition import Machine
 
-CONSTANTS = {"vector": np.arange(1, 9), "row": np.arange(1, 9).reshape(1, 8), "scalar": np.array(2.0),
-             "one": np.array([2.0])}
+CONSTANTS = {
+    "vector": np.arange(1, 9),
+    "row": np.arange(1, 9).reshape(1, 8),
+    "scalar": np.array(2.0),
+    "one": np.array([2.0]),
+}
 
 
 def save(path, nodes, constants, shape=("b", 8), result=None):
     """Write a model of one input ``x`` and one output ``y``."""
     graph = helper.make_graph(
-        nodes, "net", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)],
-        [numpy_helper.from_array(np.asarray(array, np.float32), name) for name, array in constants.items()])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+        [
+            numpy_helper.from_array(np.asarray(array, np.float32), name)
+            for name, array in constants.items()
+        ],
+    )
+    onnx.save(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path
+    )
 
 
 def cases():
     for kind in ("Add", "Sub", "Mul", "Div"):
         for name, constant in CONSTANTS.items():
             for inputs in (["x", "k"], ["k", "x"]):
-                yield pytest.param(kind, inputs, constant, {}, id=f"{kind} {name} {inputs[0]} first")
+                yield pytest.param(
+                    kind, inputs, constant, {}, id=f"{kind} {name} {inputs[0]} first"
+                )
         yield pytest.param(kind, ["x", "x"], None, {}, id=f"{kind} of one tensor twice")
     for inputs in (["x", "k"], ["k", "x"], ["x", "k", "x"]):
         yield pytest.param("Concat", inputs, np.ones((1, 8)), {"axis": 1}, id=f"Concat of {inputs}")
@@ -53,14 +69,24 @@ def test_every_operand_on_every_core(quintet, tmp_path, isa, kind, inputs, const
 
 
 def test_a_concat_with_a_constant_is_refused_by_name(quintet, tmp_path):
-    save(tmp_path / "net.onnx", [helper.make_node("Concat", ["x", "k"], ["y"], axis=1)], {"k": np.ones((1, 8))})
+    save(
+        tmp_path / "net.onnx",
+        [helper.make_node("Concat", ["x", "k"], ["y"], axis=1)],
+        {"k": np.ones((1, 8))},
+    )
     ran = quintet("compile", tmp_path / "net.onnx", "--for", "model:opentpu", "--dry-run")
     assert ran.code == 2 and "joins the constant" in ran.err and "cherry would run it" in ran.err
 
 
 @pytest.mark.parametrize("isa", backend_names())
 def test_a_result_without_axes(isa, tmp_path):
-    save(tmp_path / "net.onnx", [helper.make_node("MatMul", ["x", "w"], ["y"])], {"w": np.ones(8)}, shape=[8], result=[])
+    save(
+        tmp_path / "net.onnx",
+        [helper.make_node("MatMul", ["x", "w"], ["y"])],
+        {"w": np.ones(8)},
+        shape=[8],
+        result=[],
+    )
     x = np.random.default_rng(1).normal(size=(12, 8)).astype(np.float32)
     with compile_model(str(tmp_path / "net.onnx"), f"model:{isa}", calibration=x).open() as session:
         y = np.asarray(session(x))
@@ -71,9 +97,13 @@ def test_a_check_that_fails_leaves_the_refusal_as_it_is(monkeypatch):
     class Broken:
         def verdict(self, graph, node):
             raise KeyError("constant")
+
     from tests.tools.compiler.networks import NETWORKS
+
     graph: Graph = NETWORKS["autoencoder"][1]()
-    monkeypatch.setattr("quintet.tools.compiler.partition._neighbours", lambda isa: {"broken": Broken()})
+    monkeypatch.setattr(
+        "quintet.tools.compiler.partition._neighbours", lambda isa: {"broken": Broken()}
+    )
     with pytest.raises(PartitionError, match="no dense; conv is taken"):
         partition(graph, Machine({}))
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's back end: programs on the golden model against the reference in numpy, every tensor."""
+
 from contextlib import contextmanager
 from unittest import mock
 
@@ -47,13 +48,31 @@ def check(graph, params=SMALL, bits=None, count=2, seed=0):
 
 
 @pytest.mark.parametrize("bits", [8, 16])
-@pytest.mark.parametrize("size, stride, padding, dilation, groups", [
-    ((3, 3), (1, 1), "same", (1, 1), 1), ((3, 3), (2, 2), "same", (1, 1), 1), ((1, 1), (1, 1), (0, 0, 0, 0), (1, 1), 1),
-    ((1, 1), (2, 2), (0, 0, 0, 0), (1, 1), 1), ((5, 3), (2, 1), (1, 0, 2, 1), (1, 1), 1), ((3, 3), (1, 1), (2, 2, 2, 2), (2, 2), 1),
-    ((3, 3), (1, 1), "same", (1, 1), 6), ((3, 3), (2, 2), "same", (1, 1), 3), ((3, 2), (1, 2), (1, 1, 0, 0), (1, 2), 2)])
+@pytest.mark.parametrize(
+    "size, stride, padding, dilation, groups",
+    [
+        ((3, 3), (1, 1), "same", (1, 1), 1),
+        ((3, 3), (2, 2), "same", (1, 1), 1),
+        ((1, 1), (1, 1), (0, 0, 0, 0), (1, 1), 1),
+        ((1, 1), (2, 2), (0, 0, 0, 0), (1, 1), 1),
+        ((5, 3), (2, 1), (1, 0, 2, 1), (1, 1), 1),
+        ((3, 3), (1, 1), (2, 2, 2, 2), (2, 2), 1),
+        ((3, 3), (1, 1), "same", (1, 1), 6),
+        ((3, 3), (2, 2), "same", (1, 1), 3),
+        ((3, 2), (1, 2), (1, 1, 0, 0), (1, 2), 2),
+    ],
+)
 def test_convolutions(bits, size, stride, padding, dilation, groups):
     made = Builder("conv", (7, 6, 6))
-    made.conv(12 if groups == 1 else 6, size, stride=stride, padding=padding, dilation=dilation, groups=groups, relu=False)
+    made.conv(
+        12 if groups == 1 else 6,
+        size,
+        stride=stride,
+        padding=padding,
+        dilation=dilation,
+        groups=groups,
+        relu=False,
+    )
     check(made.finish(), bits=bits)
 
 
@@ -72,7 +91,9 @@ def test_relu_clip_and_residual():
 def test_pools_concat_and_dense():
     made = Builder("head", (8, 7, 5))
     a = made.add(g.MaxPool, window=(2, 2), stride=(2, 2))
-    b = made.add(g.MaxPool, made.graph.inputs[0].tensor, window=(3, 3), stride=(2, 2), padding=(1, 0, 0, 0))
+    b = made.add(
+        g.MaxPool, made.graph.inputs[0].tensor, window=(3, 3), stride=(2, 2), padding=(1, 0, 0, 0)
+    )
     made.add(g.AveragePool, a, window=(2, 3), stride=(1, 1))
     c = made.here
     made.add(g.Concat, a, made.conv(4, (2, 1), source=b, padding=(1, 0, 0, 0)), axis=2)
@@ -102,15 +123,31 @@ def test_network_that_the_arrays_do_not_hold():
         made.conv(64, (3, 3))
     backend = backend_of(PARAMS)
     graph = backend.prepare(made.finish())
-    with pytest.raises(LoweringError, match=r"conv_\d: takes 9 arrays, 64 biases and 1 groups of a core; the network takes 81 arrays, there are 4 x 16 of 64 x 64"):
+    with pytest.raises(
+        LoweringError,
+        match=(
+            r"conv_\d: takes 9 arrays, 64 biases and 1 groups of a core; the network takes 81 "
+            r"arrays, there are 4 x 16 of 64 x 64"
+        ),
+    ):
         backend.lower(random_quantised(graph, backend, 0))
 
 
 @contextmanager
 def longest_chains():
     """Chains as long as they can be, whether they pay or not, and nothing side by side."""
-    with mock.patch.object(choose, "_cycles", lambda quantised, params, joined: -sum(len(some.nodes) for some in joined)), \
-            mock.patch.object(choose, "played", lambda quantised, params, joined: any(some.stages is not None for some in joined)):
+    with (
+        mock.patch.object(
+            choose,
+            "_cycles",
+            lambda quantised, params, joined: -sum(len(some.nodes) for some in joined),
+        ),
+        mock.patch.object(
+            choose,
+            "played",
+            lambda quantised, params, joined: any(some.stages is not None for some in joined),
+        ),
+    ):
         yield
 
 
@@ -137,24 +174,42 @@ def test_residual_block_is_one_chain():
 @st.composite
 def chains(draw):
     """A few layers that a chain may take, with strides, margins of all kinds and residuals."""
-    made = Builder("chain", (draw(st.integers(3, 9)), draw(st.integers(3, 7)), draw(st.integers(1, 5))), draw(st.integers(0, 9)))
+    made = Builder(
+        "chain",
+        (draw(st.integers(3, 9)), draw(st.integers(3, 7)), draw(st.integers(1, 5))),
+        draw(st.integers(0, 9)),
+    )
     outputs = []
     for _ in range(draw(st.integers(2, 6))):
         rows, columns, channels = made.shape()
         kind = draw(st.sampled_from(["conv", "conv", "deep", "residual", "pool", "act", "sub"]))
         if kind == "pool" and min(rows, columns) > 2:
-            made.add(g.MaxPool, window=(draw(st.integers(1, 2)), 2), stride=(draw(st.integers(1, 2)), 1), padding=(0, draw(st.integers(0, 1)), 0, 0))
+            made.add(
+                g.MaxPool,
+                window=(draw(st.integers(1, 2)), 2),
+                stride=(draw(st.integers(1, 2)), 1),
+                padding=(0, draw(st.integers(0, 1)), 0, 0),
+            )
         elif kind == "deep":
             made.conv(channels, (min(3, rows), min(3, columns)), groups=channels)
         elif kind == "act":
             made.act("clip", low=draw(st.sampled_from([-1.0, 0.0])), high=1.5)
         elif kind in ("residual", "sub"):
             x = made.here
-            made.add(g.Binary, made.conv(channels, (3, 3), relu=draw(st.booleans())), x, function="add" if kind == "residual" else "sub")
+            made.add(
+                g.Binary,
+                made.conv(channels, (3, 3), relu=draw(st.booleans())),
+                x,
+                function="add" if kind == "residual" else "sub",
+            )
         else:
             size = draw(st.integers(1, min(3, rows))), draw(st.integers(1, min(3, columns)))
-            made.conv(draw(st.integers(1, 6)), size, stride=(draw(st.integers(1, 2)), draw(st.integers(1, 2))),
-                      padding=tuple(draw(st.integers(0, 2)) for _ in range(4)))
+            made.conv(
+                draw(st.integers(1, 6)),
+                size,
+                stride=(draw(st.integers(1, 2)), draw(st.integers(1, 2))),
+                padding=tuple(draw(st.integers(0, 2)) for _ in range(4)),
+            )
         if draw(st.integers(0, 5)) == 0:
             outputs.append(made.here)
     return made.finish(*dict.fromkeys([*outputs, made.here]))
@@ -164,7 +219,13 @@ def chains(draw):
 @given(graph=chains(), cores=st.integers(1, 4), bits=st.sampled_from([8, 16]))
 def test_chains(graph, cores, bits):
     with longest_chains():
-        check(graph, SPACE.resolve("sim", {"cores": cores, "arrays": 32, "lmem_bytes": 16384, "bias_words": 512}), bits)
+        check(
+            graph,
+            SPACE.resolve(
+                "sim", {"cores": cores, "arrays": 32, "lmem_bytes": 16384, "bias_words": 512}
+            ),
+            bits,
+        )
 
 
 def test_what_others_read_ends_a_chain():
@@ -187,15 +248,31 @@ def test_chain_that_local_memory_does_not_hold_is_not_chosen():
     graph = made.finish()
     with longest_chains():
         assert len(check(graph).layers) == 1
-        assert len(check(graph, SPACE.resolve("sim", {"cores": 3, "arrays": 16, "lmem_bytes": 4096, "bias_words": 512})).layers) > 1
+        assert (
+            len(
+                check(
+                    graph,
+                    SPACE.resolve(
+                        "sim", {"cores": 3, "arrays": 16, "lmem_bytes": 4096, "bias_words": 512}
+                    ),
+                ).layers
+            )
+            > 1
+        )
 
 
 def test_copies_that_gain_most_for_their_arrays_give_way():
     params = SPACE.resolve("85f", {"cores": 2, "arrays": 16})
     # The small one gains more for each array, but then the large one finds no room.
-    needs = [Need("small", 6, 0, 1, 7000, 0, 2), Need("large", 10, 0, 1, 10000, 0, 2), Need("tiny", 4, 0, 1, 4700, 0, 2)]
+    needs = [
+        Need("small", 6, 0, 1, 7000, 0, 2),
+        Need("large", 10, 0, 1, 10000, 0, 2),
+        Need("tiny", 4, 0, 1, 4700, 0, 2),
+    ]
     assign(needs, params)
-    assert sum(need.time(len(need.cores)) for need in needs) == min(3500 + 10000 + 4700, 7000 + 5000 + 4700)
+    assert sum(need.time(len(need.cores)) for need in needs) == min(
+        3500 + 10000 + 4700, 7000 + 5000 + 4700
+    )
 
 
 def test_estimate_counts_load_once():
@@ -209,7 +286,12 @@ def test_estimate_counts_load_once():
     writer.write()
     (first, _), (second, _) = program_cycles(writer)
     assert load_cycles(writer) < first < load_cycles(writer) + 2 * second
-    assert [span.cycles for span in backend.lower(quantised, keep=True).layers] == pytest.approx([first, second], rel=0.1)
+    assert [span.cycles for span in backend.lower(quantised, keep=True).layers] == pytest.approx(
+        [first, second], rel=0.1
+    )
     (filled, _), (later, _) = program_cycles(writer, weights=True)
-    assert filled - first == pytest.approx(sum(group.rows * SMALL["xb_cols"] for core in writer.cores for group in core.groups) / 2, rel=0.1)
+    assert filled - first == pytest.approx(
+        sum(group.rows * SMALL["xb_cols"] for core in writer.cores for group in core.groups) / 2,
+        rel=0.1,
+    )
     assert later == pytest.approx(second, rel=0.05)

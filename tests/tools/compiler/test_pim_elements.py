@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sigmoid, tanh and products of two tensors on PIM: the tables in plain numpy against the golden model's, and networks with them layer by layer."""
+"""Sigmoid, tanh and products of two tensors on PIM: the tables in plain numpy against the golden
+model's, and networks with them layer by layer."""
+
 import numpy as np
 import pytest
 
@@ -27,7 +29,9 @@ def test_every_number(function, model, bits):
     assert (found == np.clip(model(x, bits - 4, bits - 1), -most - 1, most)).all()
     read, given = table_steps(bits)
     exact = 1 / (1 + np.exp(-x * read)) if function == "sigmoid" else np.tanh(x * read)
-    assert np.abs(found - np.clip(exact / given, -most - 1, most)).max() <= (1 if bits == 8 else 1.5)
+    assert np.abs(found - np.clip(exact / given, -most - 1, most)).max() <= (
+        1 if bits == 8 else 1.5
+    )
 
 
 def behind_layers(b):
@@ -85,7 +89,9 @@ def repeated(b):
 
 
 @pytest.mark.parametrize("preset", ["sim", "85f", "up5k"])
-@pytest.mark.parametrize("make", [behind_layers, of_the_input, among_others, products, gated, repeated])
+@pytest.mark.parametrize(
+    "make", [behind_layers, of_the_input, among_others, products, gated, repeated]
+)
 def test_networks_equal_layer_by_layer(make, preset):
     b = Builder("net", (6, 5, 3), seed=3)
     make(b)
@@ -98,20 +104,24 @@ def test_networks_equal_layer_by_layer(make, preset):
 
     def target():
         return open_target(f"model:pim?preset={preset}")
+
     found = verify_plan(plan, random_inputs(plan), "model", target, "reference", None)
     assert found.equal, found.difference
     inputs = random_calibration(graph, 8, seed=5)
     exact = run_graph(graph, inputs)[graph.outputs[0].tensor]
     from quintet.tools.compiler.session import Session
+
     with Session(plan, target()) as session:
         got = session(*inputs.values())
-    error = np.sqrt(np.mean((got - exact) ** 2) / np.mean(exact ** 2))
-    assert error < (0.05 if 16 in backend.bits else 0.1)       # weights have 8 bits
+    error = np.sqrt(np.mean((got - exact) ** 2) / np.mean(exact**2))
+    assert error < (0.05 if 16 in backend.bits else 0.1)  # weights have 8 bits
 
 
 def test_verdicts():
     room = open_room("pim")
-    without = PIMBackend(params=room.params.SPACE.resolve("sim", {"act_unit": 0}), memory_size=1 << 20)
+    without = PIMBackend(
+        params=room.params.SPACE.resolve("sim", {"act_unit": 0}), memory_size=1 << 20
+    )
     b = Builder("net", (400,))
     b.act("sigmoid")
     b.act("tanh")
@@ -121,20 +131,47 @@ def test_verdicts():
     backend = PIMBackend(params=room.params.SPACE.resolve("sim"), memory_size=1 << 20)
     product = Builder("net", (4,))
     product.add(g.Binary, product.here, product.here, function="mul")
-    narrow = PIMBackend(params=room.params.SPACE.resolve("sim", {"max_biw": 16, "x_bits": 8}), memory_size=1 << 20)
-    assert narrow.verdict(product.graph, product.graph.nodes[0]).reason == "mul: products want max_biw = 32, this build has 16"
-    for first, second, taken in (((4, 6, 8), (1, 1, 8), True), ((6, 8), (4, 6, 8), True), ((4, 6, 8), (1, 6, 8), True), ((4, 6, 8), (4, 1, 8), False),
-                                 ((4, 1, 8), (1, 6, 8), False), ((2, 64, 9), (64, 9), False)):
-        tensors = {name: g.Tensor(name, shape) for name, shape in (("a", first), ("b", second), ("c", np.broadcast_shapes(first, second)))}
+    narrow = PIMBackend(
+        params=room.params.SPACE.resolve("sim", {"max_biw": 16, "x_bits": 8}), memory_size=1 << 20
+    )
+    assert (
+        narrow.verdict(product.graph, product.graph.nodes[0]).reason
+        == "mul: products want max_biw = 32, this build has 16"
+    )
+    for first, second, taken in (
+        ((4, 6, 8), (1, 1, 8), True),
+        ((6, 8), (4, 6, 8), True),
+        ((4, 6, 8), (1, 6, 8), True),
+        ((4, 6, 8), (4, 1, 8), False),
+        ((4, 1, 8), (1, 6, 8), False),
+        ((2, 64, 9), (64, 9), False),
+    ):
+        tensors = {
+            name: g.Tensor(name, shape)
+            for name, shape in (
+                ("a", first),
+                ("b", second),
+                ("c", np.broadcast_shapes(first, second)),
+            )
+        }
         node = g.Binary(name="n", inputs=["a", "b"], output="c", function="mul")
         found = backend.verdict(g.Graph("net", [], [], [node], tensors), node)
         assert (found.answer == NATIVE) is taken
-        assert taken or found.reason == (f"mul of {list(first)} and {list(second)}: add, sub and mul of two tensors of one shape are taken, or where one repeats "
-                                         "along the axes in front, 512 elements at most")
-    assert backend.verdict(graph, graph.nodes[1]).reason == "tanh of 400 numbers whose scale others share"
+        assert taken or found.reason == (
+            f"mul of {list(first)} and {list(second)}: add, sub and mul of two tensors of one "
+            f"shape are taken, or where one repeats "
+            "along the axes in front, 512 elements at most"
+        )
+    assert (
+        backend.verdict(graph, graph.nodes[1]).reason
+        == "tanh of 400 numbers whose scale others share"
+    )
     other = Builder("net", (4,))
     other.act("leaky_relu", alpha=0.1)
-    assert backend.verdict(other.graph, other.graph.nodes[0]).reason == "leaky_relu: relu, clip, sigmoid and tanh are taken"
+    assert (
+        backend.verdict(other.graph, other.graph.nodes[0]).reason
+        == "leaky_relu: relu, clip, sigmoid and tanh are taken"
+    )
 
 
 def test_eight_bits_where_a_program_holds_a_table_alone():
@@ -144,9 +181,20 @@ def test_eight_bits_where_a_program_holds_a_table_alone():
     b.act("leaky", alpha=0.1)
     b.act("sigmoid")
     graph, name = b.finish(), "model:pim?preset=85f"
-    plan = compile_graph(graph, target_build(name), random_calibration(graph), Options(bits=8, host_steps=True))
+    plan = compile_graph(
+        graph, target_build(name), random_calibration(graph), Options(bits=8, host_steps=True)
+    )
     widths = [{scale.bits for scale in step.part.scales.values()} for step in plan.machine_steps]
     assert widths == [{8}, {16}]
-    assert verify_plan(plan, random_inputs(plan), name, lambda: open_target(name), "reference", None).equal
-    with pytest.raises(InputError, match="bits is 32, no tensor of the network can have this width on this machine; it takes 16"):
-        compile_graph(graph, target_build(name), random_calibration(graph), Options(bits=32, host_steps=True))
+    assert verify_plan(
+        plan, random_inputs(plan), name, lambda: open_target(name), "reference", None
+    ).equal
+    with pytest.raises(
+        InputError,
+        match=(
+            "bits is 32, no tensor of the network can have this width on this machine; it takes 16"
+        ),
+    ):
+        compile_graph(
+            graph, target_build(name), random_calibration(graph), Options(bits=32, host_steps=True)
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LSTM and GRU whole on PIM: every state equal to the reference on the golden model, and close to the float network."""
+"""LSTM and GRU whole on PIM: every state equal to the reference on the golden model, and close to
+the float network."""
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,7 +36,14 @@ def compiled(b, build=BUILD):
 
 @pytest.mark.parametrize("kind", ["lstm", "gru", "gru, linear"])
 @settings(max_examples=20, deadline=None)
-@given(st.integers(1, 9), st.integers(1, 20), st.one_of(st.integers(1, 20), st.sampled_from((21, 43, 61))), st.booleans(), st.booleans(), st.integers(0, 1 << 20))
+@given(
+    st.integers(1, 9),
+    st.integers(1, 20),
+    st.one_of(st.integers(1, 20), st.sampled_from((21, 43, 61))),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 1 << 20),
+)
 def test_shapes_and_values(kind, steps, features, hidden, last, reverse, seed):
     made = Builder("cell", (steps, features), seed)
     layer(made, kind, hidden, last=last, reverse=reverse)
@@ -43,7 +52,9 @@ def test_shapes_and_values(kind, steps, features, hidden, last, reverse, seed):
     if kind == "lstm":
         node.cell = np.random.default_rng(seed).normal(0, 2, hidden)
     _, plan = compiled(made)
-    found = verify_plan(plan, random_inputs(plan, seed=seed), "model", lambda: open_target(BUILD), "reference", None)
+    found = verify_plan(
+        plan, random_inputs(plan, seed=seed), "model", lambda: open_target(BUILD), "reference", None
+    )
     assert found.equal, found.difference
 
 
@@ -57,19 +68,29 @@ def test_two_layers_with_others_are_close_to_float(kind):
     layer(made, kind, 16, last=True)
     made.dense(5)
     graph, plan = compiled(made)
-    assert [step.part.graph.nodes[0].kind for step in plan.machine_steps] and len(plan.machine_steps) == len(plan.steps) == 1
+    assert [step.part.graph.nodes[0].kind for step in plan.machine_steps] and len(
+        plan.machine_steps
+    ) == len(plan.steps) == 1
     inputs = random_calibration(graph, count=8, seed=5)
-    exact, = run_graph(graph, inputs).values()
+    (exact,) = run_graph(graph, inputs).values()
     with Session(plan, open_target(BUILD)) as session:
         found = session(inputs["input_0"])
-        assert np.array_equal(session(inputs["input_0"]), found)        # states begin anew with each input
-    assert 10 * np.log10((exact ** 2).sum() / ((found - exact) ** 2).sum()) > 25
+        assert np.array_equal(
+            session(inputs["input_0"]), found
+        )  # states begin anew with each input
+    assert 10 * np.log10((exact**2).sum() / ((found - exact) ** 2).sum()) > 25
 
 
 def test_more_weights_than_arrays_of_one_core():
     made = Builder("cell", (3, 200), 1)
     made.lstm(200)
-    with pytest.raises(LoweringError, match=r"lstm_0: takes 104 arrays, 800 biases and 26 groups of a core; .* there are 4 x 16 of 64 x 64, 512 biases"):
+    with pytest.raises(
+        LoweringError,
+        match=(
+            r"lstm_0: takes 104 arrays, 800 biases and 26 groups of a core; .* there are 4 x "
+            r"16 of 64 x 64, 512 biases"
+        ),
+    ):
         compiled(made)
 
 
@@ -81,11 +102,24 @@ def test_one_core_with_few_arrays():
     assert seen == {"equal": 1}
 
 
-@pytest.mark.parametrize("build, features, hidden, reason", [
-    ({}, 4, 4, None), ({"act_unit": 0}, 4, 4, "act_unit = 1, this build has 0"), ({"max_biw": 16}, 4, 4, "max_biw = 32, this build has 16"),
-    ({"x_bits": 8}, 4, 4, "x_bits = 16, this build has 8"), ({}, 1025, 4, "1025 features and 4 states, at most 1024 of each are taken")])
+@pytest.mark.parametrize(
+    "build, features, hidden, reason",
+    [
+        ({}, 4, 4, None),
+        ({"act_unit": 0}, 4, 4, "act_unit = 1, this build has 0"),
+        ({"max_biw": 16}, 4, 4, "max_biw = 32, this build has 16"),
+        ({"x_bits": 8}, 4, 4, "x_bits = 16, this build has 8"),
+        ({}, 1025, 4, "1025 features and 4 states, at most 1024 of each are taken"),
+    ],
+)
 def test_verdicts(build, features, hidden, reason):
     made = Builder("cell", (2, features), 1)
     made.lstm(hidden)
-    found = PIMBackend(params=open_room("pim").params.SPACE.resolve("85f", build), memory_size=1 << 25).verdict(made.finish(), made.graph.nodes[-1])
-    assert (found.answer, found.reason) == (NATIVE, "") if reason is None else (found.answer == HOST and reason in found.reason)
+    found = PIMBackend(
+        params=open_room("pim").params.SPACE.resolve("85f", build), memory_size=1 << 25
+    ).verdict(made.finish(), made.graph.nodes[-1])
+    assert (
+        (found.answer, found.reason) == (NATIVE, "")
+        if reason is None
+        else (found.answer == HOST and reason in found.reason)
+    )

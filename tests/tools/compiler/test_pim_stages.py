@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's layers side by side: rows that go from core to core, and the clocks that choose them."""
+
 from contextlib import contextmanager
 from unittest import mock
 
@@ -26,8 +27,16 @@ from tests.tools.compiler.test_pim_backend import PARAMS, chains, check
 @contextmanager
 def side_by_side():
     """As many layers side by side as there can be, whether they pay or not."""
-    with mock.patch.object(choose, "played", lambda quantised, params, joined: -sum(len(some.nodes) for some in joined if some.stages is not None)), \
-            mock.patch.object(choose, "_TRIED", 100):
+    with (
+        mock.patch.object(
+            choose,
+            "played",
+            lambda quantised, params, joined: (
+                -sum(len(some.nodes) for some in joined if some.stages is not None)
+            ),
+        ),
+        mock.patch.object(choose, "_TRIED", 100),
+    ):
         yield
 
 
@@ -35,7 +44,13 @@ def side_by_side():
 @given(graph=chains(), cores=st.integers(2, 4), bits=st.sampled_from([8, 16]))
 def test_random_stages(graph, cores, bits):
     with side_by_side():
-        check(graph, SPACE.resolve("sim", {"cores": cores, "arrays": 32, "lmem_bytes": 16384, "bias_words": 512}), bits)
+        check(
+            graph,
+            SPACE.resolve(
+                "sim", {"cores": cores, "arrays": 32, "lmem_bytes": 16384, "bias_words": 512}
+            ),
+            bits,
+        )
 
 
 def residual():
@@ -58,26 +73,55 @@ def test_residual_block_side_by_side_is_one_stretch():
 
 def stages_of(graph, homes, band=None):
     numbers = empty_numbers(graph, 16)
-    matrices = {node.name: matrices_of(node, numbers.layers[node.name], PARAMS, graph.shape(node.output)[1], whole=True)
-                for node in graph.nodes if isinstance(node, g.Conv)}
-    return Stages(graph, graph.nodes, dict(zip((node.name for node in graph.nodes), homes, strict=True)), lambda _: 2, matrices, PARAMS["lanes"], band)
+    matrices = {
+        node.name: matrices_of(
+            node, numbers.layers[node.name], PARAMS, graph.shape(node.output)[1], whole=True
+        )
+        for node in graph.nodes
+        if isinstance(node, g.Conv)
+    }
+    return Stages(
+        graph,
+        graph.nodes,
+        dict(zip((node.name for node in graph.nodes), homes, strict=True)),
+        lambda _: 2,
+        matrices,
+        PARAMS["lanes"],
+        band,
+    )
 
 
-@pytest.mark.parametrize("homes", [[(0,), (0,), (0,), (0,), (1,), (1,), (1,)], [(0,), (1,), (0,), (1,), (2,), (3,), (0,)],
-                                   [(0, 1), (0, 1), (0, 1), (0, 1), (0, 1), (2, 3), (2, 3)], [(3,), (2, 3), (1,), (0, 1), (1,), (0,), (2,)]])
+@pytest.mark.parametrize(
+    "homes",
+    [
+        [(0,), (0,), (0,), (0,), (1,), (1,), (1,)],
+        [(0,), (1,), (0,), (1,), (2,), (3,), (0,)],
+        [(0, 1), (0, 1), (0, 1), (0, 1), (0, 1), (2, 3), (2, 3)],
+        [(3,), (2, 3), (1,), (0, 1), (1,), (0,), (2,)],
+    ],
+)
 def test_every_pass_has_its_other_side(homes):
-    """Sends and receives of any two cores come in one order, and every row is made once, by its home."""
+    """Sends and receives of any two cores come in one order, and every row is made once, by its
+    home."""
     graph = residual()
     stages = stages_of(graph, homes)
     plan = plan_stages(stages, dict.fromkeys(range(4), PARAMS["lmem_bytes"]))
     for a in stages.cores:
         for b in stages.cores:
-            sent = [(s.tensor, s.row) for s in plan.steps.get(a, ()) if s.kind == "send" and s.peer == b]
-            taken = [(s.tensor, s.row) for s in plan.steps.get(b, ()) if s.kind == "recv" and s.peer == a]
+            sent = [
+                (s.tensor, s.row) for s in plan.steps.get(a, ()) if s.kind == "send" and s.peer == b
+            ]
+            taken = [
+                (s.tensor, s.row) for s in plan.steps.get(b, ()) if s.kind == "recv" and s.peer == a
+            ]
             assert sent == taken
     for node in graph.nodes:
         for core in stages.cores:
-            rows = list(dict.fromkeys(s.row for s in plan.steps[core] if s.kind == "part" and s.tensor == node.output))
+            rows = list(
+                dict.fromkeys(
+                    s.row for s in plan.steps[core] if s.kind == "part" and s.tensor == node.output
+                )
+            )
             assert rows == stages.made(node, core)
     stored = sorted(s.row for steps in plan.steps.values() for s in steps if s.kind == "store")
     assert stored == list(range(graph.shape(stages.last)[0]))
@@ -108,9 +152,20 @@ def cycles_of(write, memory=8, params=PARAMS):
     return play([core.words], [core.groups], [[len(core.words)]], params, 0, memory)[0][0]
 
 
-@pytest.mark.parametrize("what, count, cycles", [("mvmul", 100, 12_822), ("vvadd", 1, 524), ("vrelu", 1, 267), ("ld", 1, 272), ("sldi", 10_000, 10_008)])
+@pytest.mark.parametrize(
+    "what, count, cycles",
+    [
+        ("mvmul", 100, 12_822),
+        ("vvadd", 1, 524),
+        ("vrelu", 1, 267),
+        ("ld", 1, 272),
+        ("sldi", 10_000, 10_008),
+    ],
+)
 def test_instructions_take_what_was_measured(what, count, cycles):
-    """Beside figures of the virtual board with 8 bytes of block RAM a cycle (docs/performance/pim.md), which answers sooner than the SDRAM meant here."""
+    """Beside figures of the virtual board with 8 bytes of block RAM a cycle
+    (docs/performance/pim.md), which answers sooner than the SDRAM meant here."""
+
     def write(core):
         core.widths(16, 16)
         for k in range(count):
@@ -139,7 +194,14 @@ def test_a_pass_waits_for_the_later_core():
         else:
             core.send(0, 1, 64)
             core.emit("sldi", rd=0, imm=0)
-    (late, _), = play([core.words for core in cores], [[], []], [[len(core.words)] for core in cores], PARAMS, 0, 8)
+    ((late, _),) = play(
+        [core.words for core in cores],
+        [[], []],
+        [[len(core.words)] for core in cores],
+        PARAMS,
+        0,
+        8,
+    )
     assert late > 524
 
 
@@ -149,7 +211,7 @@ def test_moved_bytes_are_those_of_code_and_transfers():
 
     core = CoreBuilder(PARAMS, 0)
     write(core)
-    (_, moved), = play([core.words], [[]], [[len(core.words)]], PARAMS, 0, 2)
+    ((_, moved),) = play([core.words], [[]], [[len(core.words)]], PARAMS, 0, 2)
     names = [ISA.match(int(word)).mnemonic for word in core.words]
     assert moved == 100 + 4 * len(names)
 
@@ -161,7 +223,8 @@ def test_nothing_runs_together_where_no_program_can_be_written():
 
 @pytest.mark.long
 def test_network_of_three_residual_blocks_keeps_its_bar():
-    """Of ResNet-8's shape, with random weights: equal, and within the cycles asked of four cores."""
+    """Of ResNet-8's shape, with random weights: equal, and within the cycles asked of four
+    cores."""
     made = Builder("resnet8", (32, 32, 3))
     x = made.conv(16, (3, 3), relu=True)
     for channels in (16, 32, 64):

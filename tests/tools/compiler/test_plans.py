@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Plans in folders, sessions on targets, and the comparison of every tensor."""
+
 import json
 import shutil
 from dataclasses import replace
@@ -34,13 +35,27 @@ def plan_of(isa="pim", **sizes):
     quantised = random_quantised(backend.prepare(body), backend, 1)
     softmax = g.Softmax(name="softmax", inputs=[made.here], output="probability")
     shape = body.shape(made.here)
-    host = g.Graph("net", [g.Port(made.here, made.here, (0,), shape)], [g.Port("p", "probability", (0,), shape)], [softmax],
-                   {made.here: body.tensors[made.here], "probability": g.Tensor("probability", shape)})
+    host = g.Graph(
+        "net",
+        [g.Port(made.here, made.here, (0,), shape)],
+        [g.Port("p", "probability", (0,), shape)],
+        [softmax],
+        {made.here: body.tensors[made.here], "probability": g.Tensor("probability", shape)},
+    )
     # The user's input has channels, rows, columns.
     port = g.Port("image", body.inputs[0].tensor, (1, 2, 0), (3, 6, 5))
-    return Plan(network="net", isa=isa, preset="sim", params=params, memory_size=MEMORY, inputs=[port], outputs=host.outputs,
-                steps=[MachineStep(quantised, backend.lower(quantised)), HostStep(host)], choices=[{"name": "x", "what": "scale", "value": 0.5, "why": "so"}],
-                notes=["a note"])
+    return Plan(
+        network="net",
+        isa=isa,
+        preset="sim",
+        params=params,
+        memory_size=MEMORY,
+        inputs=[port],
+        outputs=host.outputs,
+        steps=[MachineStep(quantised, backend.lower(quantised)), HostStep(host)],
+        choices=[{"name": "x", "what": "scale", "value": 0.5, "why": "so"}],
+        notes=["a note"],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +74,11 @@ def test_session_gives_what_the_reference_gives(isa, sizes):
     with Session(plan, model(plan)) as session:
         found = session(images)
         again = session(images[0])
-        assert session.report.inputs == 4 and session.report.constant_bytes and session.report.counters["instructions"]
+        assert (
+            session.report.inputs == 4
+            and session.report.constant_bytes
+            and session.report.counters["instructions"]
+        )
     _, values = reference_tensors(plan, check_inputs("net", plan.inputs, {"image": images}))
     np.testing.assert_array_equal(found, values["probability"])
     np.testing.assert_array_equal(again, found[:1])
@@ -69,7 +88,13 @@ def test_session_gives_what_the_reference_gives(isa, sizes):
 def test_plan_comes_back_from_its_folder(pim_plan, tmp_path):
     save_plan(pim_plan, tmp_path / "net")
     back = load_plan(tmp_path / "net")
-    assert (back.network, back.isa, back.params, back.choices, back.notes) == ("net", "pim", pim_plan.params, pim_plan.choices, ["a note"])
+    assert (back.network, back.isa, back.params, back.choices, back.notes) == (
+        "net",
+        "pim",
+        pim_plan.params,
+        pim_plan.choices,
+        ["a note"],
+    )
     images = np.random.default_rng(0).normal(0, 1, (2, 3, 6, 5))
     with Session(pim_plan, model(pim_plan)) as a, Session(back, model(back)) as b:
         np.testing.assert_array_equal(a(images), b(images))
@@ -92,17 +117,31 @@ def test_missing_and_changed_files_are_named(pim_plan, tmp_path):
         with pytest.raises(PlanError, match=f"{name} is missing from the plan"):
             load_plan(tmp_path / "net")
         path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]) if data else b"x")
-        with pytest.raises(PlanError, match=f"{name} is not the file that the plan was written with"):
+        with pytest.raises(
+            PlanError, match=f"{name} is not the file that the plan was written with"
+        ):
             load_plan(tmp_path / "net")
         path.write_bytes(data)
     load_plan(tmp_path / "net")
 
 
-@pytest.mark.parametrize("change, message", [
-    (lambda text: "format = 1\n", r"format = 1: expected 2"), (lambda text: "x = [", "plan.toml: "), (lambda text: "\xff", "plan.toml: "),
-    (lambda text: text.replace("[params]", "[parameters]"), "the plan is damaged: KeyError: 'params'"),
-    (lambda text: text.replace("lanes = 4", "lanes = 8"), "params_hash does not belong to these params"),
-    (lambda text: text + '"../../x" = "0"\n', "expected the name of a file in this folder")])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda text: "format = 1\n", r"format = 1: expected 2"),
+        (lambda text: "x = [", "plan.toml: "),
+        (lambda text: "\xff", "plan.toml: "),
+        (
+            lambda text: text.replace("[params]", "[parameters]"),
+            "the plan is damaged: KeyError: 'params'",
+        ),
+        (
+            lambda text: text.replace("lanes = 4", "lanes = 8"),
+            "params_hash does not belong to these params",
+        ),
+        (lambda text: text + '"../../x" = "0"\n', "expected the name of a file in this folder"),
+    ],
+)
 def test_damaged_summaries(pim_plan, tmp_path, change, message):
     save_plan(pim_plan, tmp_path / "net")
     path = tmp_path / "net" / "plan.toml"
@@ -123,16 +162,33 @@ def test_folders_that_are_no_plans(pim_plan, tmp_path):
 def test_targets_of_another_build(pim_plan):
     with pytest.raises(PlanError, match="model:opu holds core opu; the plan of net is for pim"):
         pim_plan.check_target(open_target("model:opu").info, "model:opu")
-    with pytest.raises(PlanError, match=r"has cores = 4 \(plan: 2\), .*was compiled for another build; compile it for this one"):
+    with pytest.raises(
+        PlanError,
+        match=(
+            r"has cores = 4 \(plan: 2\), .*was compiled for another build; compile it for this "
+            r"one"
+        ),
+    ):
         pim_plan.check_target(open_target("model:pim?preset=85f").info, "board")
-    with pytest.raises(PlanError, match=r"has 1,024 bytes of main memory; the plan of net takes [0-9,]+"):
-        pim_plan.check_target(replace(open_target("model:pim?preset=sim&arrays=8").info, memory_size=1024), "board")
+    with pytest.raises(
+        PlanError, match=r"has 1,024 bytes of main memory; the plan of net takes [0-9,]+"
+    ):
+        pim_plan.check_target(
+            replace(open_target("model:pim?preset=sim&arrays=8").info, memory_size=1024), "board"
+        )
 
 
-@pytest.mark.parametrize("given, message", [
-    ({}, r"input image is missing; expected numbers of shape \[inputs, 3, 6, 5\]"), ({"x": 0, "image": 0}, "no input 'x'; it has image"),
-    ({"image": np.zeros((1, 3, 5, 6))}, "shape"), ({"image": np.full((1, 3, 6, 5), np.nan)}, "NaN"), ({"image": np.zeros((0, 3, 6, 5))}, "holds no input"),
-    ({"image": np.full((1, 3, 6, 5), "a")}, "expected numbers")])
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({}, r"input image is missing; expected numbers of shape \[inputs, 3, 6, 5\]"),
+        ({"x": 0, "image": 0}, "no input 'x'; it has image"),
+        ({"image": np.zeros((1, 3, 5, 6))}, "shape"),
+        ({"image": np.full((1, 3, 6, 5), np.nan)}, "NaN"),
+        ({"image": np.zeros((0, 3, 6, 5))}, "holds no input"),
+        ({"image": np.full((1, 3, 6, 5), "a")}, "expected numbers"),
+    ],
+)
 def test_inputs_that_are_refused(pim_plan, given, message):
     with pytest.raises(InputError, match=message):
         check_inputs("net", pim_plan.inputs, given)
@@ -145,6 +201,7 @@ def test_verify_finds_the_element_and_its_instruction(pim_plan):
 
     class Wrong:
         """A target whose memory has one wrong byte in a layer's results."""
+
         def __init__(self, target, address):
             self.target, self.address = target, address
 
@@ -158,9 +215,19 @@ def test_verify_finds_the_element_and_its_instruction(pim_plan):
             return bytes(data)
 
     tensor = pim_plan.machine_steps[0].part.graph.nodes[0].output
-    layout = pim_plan.backend().lower(pim_plan.machine_steps[0].part, keep=True).tensors[tensor].layout
+    layout = (
+        pim_plan.backend().lower(pim_plan.machine_steps[0].part, keep=True).tensors[tensor].layout
+    )
     place = layout.address + int(layout.offsets()[0, 2, 1, 3])
-    found = verify_plan(pim_plan, inputs, "sick", lambda: Wrong(model(pim_plan), place), "reference", None)
+    found = verify_plan(
+        pim_plan, inputs, "sick", lambda: Wrong(model(pim_plan), place), "reference", None
+    )
     assert not found.equal
-    assert found.difference.tensor == tensor and found.difference.element == (0, 2, 1, 3) and found.difference.address == place
-    assert found.difference.pc is not None and "written by the instruction at pc" in str(found.difference)
+    assert (
+        found.difference.tensor == tensor
+        and found.difference.element == (0, 2, 1, 3)
+        and found.difference.address == place
+    )
+    assert found.difference.pc is not None and "written by the instruction at pc" in str(
+        found.difference
+    )

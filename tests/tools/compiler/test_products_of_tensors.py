@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of two tensors that flow, as in attention: on the machine, every tensor equal to the reference, and close to the float network."""
+"""Products of two tensors that flow, as in attention: on the machine, every tensor equal to the
+reference, and close to the float network."""
+
 import re
 
 import numpy as np
@@ -22,7 +24,14 @@ from tests.tools.compiler.networks import Builder
 from tests.tools.compiler.test_random_networks import check
 
 MACHINES = ("opu", "opentpu", "pim")
-BUILDS = ("opu?preset=85f", "opu?preset=up5k", "opentpu?preset=85f-8x8", "opentpu?preset=85f-8x8-conv", "pim?preset=85f", "pim?preset=up5k")
+BUILDS = (
+    "opu?preset=85f",
+    "opu?preset=up5k",
+    "opentpu?preset=85f-8x8",
+    "opentpu?preset=85f-8x8-conv",
+    "pim?preset=85f",
+    "pim?preset=up5k",
+)
 
 
 def head(rows, width, inner):
@@ -45,28 +54,50 @@ def head(rows, width, inner):
 @pytest.mark.parametrize("build", BUILDS)
 def test_head_of_attention(build):
     graph = head(20, 12, 16)
-    plan = compile_graph(graph, target_build(f"model:{build}"), calibration=random_calibration(graph), options=Options(host_steps=True))
+    plan = compile_graph(
+        graph,
+        target_build(f"model:{build}"),
+        calibration=random_calibration(graph),
+        options=Options(host_steps=True),
+    )
     on_machine = [node for step in plan.machine_steps for node in step.part.graph.nodes]
-    on_host = [node.kind for step in plan.steps if step not in plan.machine_steps for node in step.graph.nodes]
+    on_host = [
+        node.kind
+        for step in plan.steps
+        if step not in plan.machine_steps
+        for node in step.graph.nodes
+    ]
     assert sum(isinstance(node, g.MatMul) for node in on_machine) == 2 and on_host == ["softmax"]
     inputs = random_calibration(graph, count=8, seed=5)
-    found = verify_plan(plan, inputs, "model", lambda: open_target(f"model:{build}"), "reference", None)
+    found = verify_plan(
+        plan, inputs, "model", lambda: open_target(f"model:{build}"), "reference", None
+    )
     assert found.equal, found.difference
-    exact, = run_graph(graph, inputs).values()
+    (exact,) = run_graph(graph, inputs).values()
     with Session(plan, open_target(f"model:{build}")) as session:
         got = session(inputs["input_0"])
-    noise = 10 * np.log10((exact ** 2).sum() / ((got - exact) ** 2).sum())
+    noise = 10 * np.log10((exact**2).sum() / ((got - exact) ** 2).sum())
     assert noise > (28 if "pim" in build else 22), noise
 
 
 @pytest.mark.parametrize("isa", MACHINES)
 @settings(max_examples=25, deadline=None)
-@given(st.integers(1, 20), st.integers(1, 20), st.integers(1, 20), st.booleans(), st.booleans(), st.integers(0, 2))
+@given(
+    st.integers(1, 20),
+    st.integers(1, 20),
+    st.integers(1, 20),
+    st.booleans(),
+    st.booleans(),
+    st.integers(0, 2),
+)
 def test_shapes(isa, rows, inner, columns, turned, relu, matrices):
     matrices = matrices if isa != "opentpu" else 0
     front = (matrices,) * bool(matrices)
     made = Builder("product", (*front, rows, inner), 1)
-    first, second = made.here, made.input((*front, columns, inner) if turned else (*front, inner, columns))
+    first, second = (
+        made.here,
+        made.input((*front, columns, inner) if turned else (*front, inner, columns)),
+    )
     if turned:
         second = made.add(g.Transpose, second, order=(0, 2, 1) if matrices else (1, 0))
     made.add(g.MatMul, first, second)
@@ -94,11 +125,19 @@ def test_elements_of_eight_bits_on_pim(turned):
     """And of sixteen; in blocks of columns, since local memory holds no more."""
     made = Builder("widths", (6, 200), 1)
     made.act("relu")
-    made.add(g.MatMul, made.here, made.add(g.Transpose, "input_0", order=(1, 0)) if turned else made.input((200, 90)))
+    made.add(
+        g.MatMul,
+        made.here,
+        made.add(g.Transpose, "input_0", order=(1, 0)) if turned else made.input((200, 90)),
+    )
     graph = made.finish()
     for bits in (8, 16):
-        plan = compile_graph(graph, target_build("model:pim?preset=sim"), options=Options(bits=bits))
-        found = verify_plan(plan, random_inputs(plan), "model", lambda: open_target("model:pim"), "reference", None)
+        plan = compile_graph(
+            graph, target_build("model:pim?preset=sim"), options=Options(bits=bits)
+        )
+        found = verify_plan(
+            plan, random_inputs(plan), "model", lambda: open_target("model:pim"), "reference", None
+        )
         assert found.equal, found.difference
 
 
@@ -106,19 +145,32 @@ def test_places_that_pim_takes_before_sums_fit():
     for inner in (1, 2, 3, 4, 64, 65, 2047):
         for bits in (8, 16):
             before = places_before(inner, bits)
-            assert inner * 2 ** (2 * bits - 2 - before) <= 2 ** 31 and (before == 0 or inner * 2 ** (2 * bits - 1 - before) > 2 ** 31)
+            assert inner * 2 ** (2 * bits - 2 - before) <= 2**31 and (
+                before == 0 or inner * 2 ** (2 * bits - 1 - before) > 2**31
+            )
 
 
-@pytest.mark.parametrize("isa, build, shapes, reason", [
-    ("opu", {}, ((2, 3), (2, 3, 4)), r"a product of shapes \(2, 3\) and \(2, 3, 4\), two matrices or as many pairs of them are taken"),
-    ("pim", {}, ((3,), (3, 4)), r"a product of shapes \(3,\) and \(3, 4\)"),
-    ("opentpu", {}, ((2, 3, 4), (2, 4, 3)), "2 products of matrices, one is taken"),
-    ("pim", {}, ((2, 2048), (2048, 2)), "rows of 2048 elements, at most 2047 are taken"),
-    ("pim", {"max_biw": 16}, ((2, 3), (3, 2)), "sums want max_biw = 32, this build has 16"),
-])
+@pytest.mark.parametrize(
+    "isa, build, shapes, reason",
+    [
+        (
+            "opu",
+            {},
+            ((2, 3), (2, 3, 4)),
+            r"a product of shapes \(2, 3\) and \(2, 3, 4\), two matrices or as many pairs of "
+            r"them are taken",
+        ),
+        ("pim", {}, ((3,), (3, 4)), r"a product of shapes \(3,\) and \(3, 4\)"),
+        ("opentpu", {}, ((2, 3, 4), (2, 4, 3)), "2 products of matrices, one is taken"),
+        ("pim", {}, ((2, 2048), (2048, 2)), "rows of 2048 elements, at most 2047 are taken"),
+        ("pim", {"max_biw": 16}, ((2, 3), (3, 2)), "sums want max_biw = 32, this build has 16"),
+    ],
+)
 def test_refused(isa, build, shapes, reason):
     space = open_room(isa).params.SPACE
-    backend = backend_class(isa)(params=space.resolve(space.default_preset, build), memory_size=1 << 24)
+    backend = backend_class(isa)(
+        params=space.resolve(space.default_preset, build), memory_size=1 << 24
+    )
     made = Builder("refused", shapes[0], 1)
     made.add(g.MatMul, made.here, made.input(shapes[1]))
     found = backend.verdict(made.graph, made.graph.nodes[-1])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random networks on every core: refused with every reason, or equal to the reference, every tensor of every layer."""
+"""Random networks on every core: refused with every reason, or equal to the reference, every tensor
+of every layer."""
+
 import os
 from collections import Counter
 
@@ -21,7 +23,14 @@ from tests.tools.compiler.networks import Builder, graphs
 
 #: Small builds, so that what does not fit is met as well.
 PRESETS = {"cherry": "25f", "imagine": "sim", "opentpu": "sim-ext", "opu": "sim", "pim": "25f"}
-_QUIET = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]}
+_QUIET = {
+    "deadline": None,
+    "suppress_health_check": [
+        HealthCheck.too_slow,
+        HealthCheck.data_too_large,
+        HealthCheck.filter_too_much,
+    ],
+}
 
 
 def build_of(isa):
@@ -35,18 +44,24 @@ def check(graph, isa, seen):
     try:
         plan = compile_graph(graph, build_of(isa), options=Options(host_steps=True))
     except PartitionError as error:
-        assert error.refusals and all(refusal.name in str(error) and refusal.reason for refusal in error.refusals)
+        assert error.refusals and all(
+            refusal.name in str(error) and refusal.reason for refusal in error.refusals
+        )
         seen["refused"] = seen.get("refused", 0) + 1
         return
     except LoweringError as error:
         # Networks that only move elements are no work for a machine.
-        assert any(character.isdigit() for character in str(error)) or "no node" in str(error), error
+        assert any(character.isdigit() for character in str(error)) or "no node" in str(error), (
+            error
+        )
         seen["too large"] = seen.get("too large", 0) + 1
         return
     if not plan.machine_steps:
         seen["host alone"] = seen.get("host alone", 0) + 1
         return
-    found = verify_plan(plan, random_inputs(plan), "model", lambda: open_target(f"model:{isa}"), "reference", None)
+    found = verify_plan(
+        plan, random_inputs(plan), "model", lambda: open_target(f"model:{isa}"), "reference", None
+    )
     assert found.equal, found.difference
     assert np.isfinite(plan.cycles) and plan.cycles >= 0
     seen["equal"] = seen.get("equal", 0) + 1
@@ -113,9 +128,13 @@ def test_constants_are_joined_to_what_flows(isa):
 def test_leaky_relus_of_any_slope_behind_a_layer(isa):
     made = Builder("leaky", (5, 5, 3), 1)
     made.conv(4, (3, 3))
-    made.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function="leaky", alpha=0.1)
+    made.graph.nodes[-1].activation = g.Activation(
+        name="", inputs=[], output="", function="leaky", alpha=0.1
+    )
     made.dense(6)
-    made.graph.nodes[-1].activation = g.Activation(name="", inputs=[], output="", function="leaky", alpha=0.3)
+    made.graph.nodes[-1].activation = g.Activation(
+        name="", inputs=[], output="", function="leaky", alpha=0.3
+    )
     made.dense(3)
     seen = {}
     check(made.finish(), isa, seen)
@@ -123,23 +142,35 @@ def test_leaky_relus_of_any_slope_behind_a_layer(isa):
 
 
 def test_a_product_that_shares_its_scale_goes_to_the_host():
-    """x * x + x: the product's scale is that of x twice, and the sum wants that of x. Without host steps the message says so."""
+    """x * x + x: the product's scale is that of x twice, and the sum wants that of x. Without host
+    steps the message says so."""
     graph = g.Graph("square and itself")
     graph.tensors["x"] = g.Tensor("x", (8,))
     graph.inputs.append(g.Port("x", "x", (0,), (8,)))
     for name, inputs, function in (("square", ["x", "x"], "mul"), ("y", ["square", "x"], "add")):
-        graph.nodes.append(g.Binary(name=f"node {name}", inputs=inputs, output=name, origin="Binary", function=function))
+        graph.nodes.append(
+            g.Binary(
+                name=f"node {name}", inputs=inputs, output=name, origin="Binary", function=function
+            )
+        )
         graph.tensors[name] = g.Tensor(name, (8,))
     graph.outputs.append(g.Port("y", "y", (0,), (8,)))
     check(graph, "pim", seen := Counter())
     assert seen["equal"] == 1
-    with pytest.raises(InputError, match="node node square: its result must have the step .* but square shares the step .* with other tensors"):
+    with pytest.raises(
+        InputError,
+        match=(
+            "node node square: its result must have the step .* but square shares the step .* "
+            "with other tensors"
+        ),
+    ):
         compile_graph(graph, build_of("pim"))
 
 
 @pytest.mark.parametrize("isa", backend_names())
 def test_a_transpose_goes_to_the_host_with_the_product_that_reads_it(isa):
-    """The product's scale is another than that of what it is joined to; a machine that turns a matrix only within a product has none then."""
+    """The product's scale is another than that of what it is joined to; a machine that turns a
+    matrix only within a product has none then."""
     graph = g.Graph("turned")
     graph.tensors["x"] = g.Tensor("x", (2, 2))
     graph.inputs.append(g.Port("x", "x", (0, 1), (2, 2)))

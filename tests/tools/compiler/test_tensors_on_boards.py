@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks that multiply tensors that flow, and recurrent ones, on virtual boards: every tensor of every layer equal to the reference."""
+"""Networks that multiply tensors that flow, and recurrent ones, on virtual boards: every tensor of
+every layer equal to the reference."""
+
 import pytest
 
 from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
@@ -13,8 +15,20 @@ pytestmark = pytest.mark.long
 
 
 def verified(graph, target):
-    plan = compile_graph(graph, target_build(target), calibration=random_calibration(graph), options=Options(host_steps=True))
-    found = verify_plan(plan, random_calibration(graph, count=2, seed=5), target, lambda: open_target(target), "reference", None)
+    plan = compile_graph(
+        graph,
+        target_build(target),
+        calibration=random_calibration(graph),
+        options=Options(host_steps=True),
+    )
+    found = verify_plan(
+        plan,
+        random_calibration(graph, count=2, seed=5),
+        target,
+        lambda: open_target(target),
+        "reference",
+        None,
+    )
     assert found.equal, found.difference
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A pipe to a ``DeviceModel`` with its own time, a line rate, and faults on request."""
+
 import random
 
 from quintet.tools.link.pipe import Pipe
@@ -8,7 +9,9 @@ __all__ = ["FakePipe"]
 
 
 class FakePipe(Pipe):
-    """``spoil(chance, frame) -> list of bytes`` says what becomes of each written piece and each answer."""
+    """``spoil(chance, frame) -> list of bytes`` says what becomes of each written piece and each
+    answer."""
+
     def __init__(self, device, *, rate=300_000, spoil=None, seed=0, line_rate=True):
         self.device = device
         self.name = "fake"
@@ -21,7 +24,7 @@ class FakePipe(Pipe):
         self.received = 0
         self.alive = True
         self._host_free = self._board_free = 0.0
-        self._coming = []       # (when it has arrived, bytes)
+        self._coming = []  # (when it has arrived, bytes)
 
     def now(self):
         return self.time

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The real pyserial code, on a pseudo-terminal and on a socket."""
+
 import os
 import random
 import select
@@ -19,6 +20,7 @@ from quintet.tools.link.serial_pipe import SerialPipe
 
 class Server(threading.Thread):
     """Serves a board on a file descriptor; closes it after ``lifetime`` bytes."""
+
     def __init__(self, descriptor, lifetime=None):
         super().__init__(daemon=True)
         self.board, self.descriptor, self.lifetime = Board(), descriptor, lifetime
@@ -36,7 +38,7 @@ class Server(threading.Thread):
                     seen += len(data)
                     answer = self.board.feed(data)
                     while answer:
-                        answer = answer[os.write(self.descriptor, answer):]
+                        answer = answer[os.write(self.descriptor, answer) :]
             except OSError:
                 break
         os.close(self.descriptor)
@@ -66,8 +68,10 @@ def place(request):
                 connection, _ = listener.accept()
                 listener.close()
                 servers.append(Server(connection.detach(), lifetime))
+
             threading.Thread(target=accept, daemon=True).start()
         return name, servers
+
     yield serve
     for server in servers:
         server.stop()

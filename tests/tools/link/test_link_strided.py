@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Strided calls of the client: shapes, boards without strided requests, bytes on the line, what is refused."""
+"""Strided calls of the client: shapes, boards without strided requests, bytes on the line, what is
+refused."""
+
 import random
 import zlib
 
@@ -18,6 +20,7 @@ SIZE = 1 << 16
 
 class Counted(Board):
     """``kinds``: operations of the requests that it was sent."""
+
     def __init__(self, version=2, **arguments):
         super().__init__(**arguments)
         self.kinds = []
@@ -32,8 +35,12 @@ def places(address, run, stride, count):
     return [address + n * stride + at for n in range(count) for at in range(run)]
 
 
-shapes = st.tuples(st.integers(0, 3000), st.one_of(st.integers(1, 12), st.integers(250, 260), st.integers(1, 1100)),
-                   st.one_of(st.integers(0, 9), st.integers(0, 1500)), st.integers(0, 12))
+shapes = st.tuples(
+    st.integers(0, 3000),
+    st.one_of(st.integers(1, 12), st.integers(250, 260), st.integers(1, 1100)),
+    st.one_of(st.integers(0, 9), st.integers(0, 1500)),
+    st.integers(0, 12),
+)
 
 
 @settings(max_examples=100, deadline=None)
@@ -56,7 +63,11 @@ def test_shapes(shape, version, chunk, seed):
 
 
 @settings(max_examples=100, deadline=None)
-@given(shapes, st.sampled_from([1, 2]), st.one_of(st.integers(0, 255), st.binary(min_size=1, max_size=5)))
+@given(
+    shapes,
+    st.sampled_from([1, 2]),
+    st.one_of(st.integers(0, 255), st.binary(min_size=1, max_size=5)),
+)
 def test_fills(shape, version, value):
     """The pattern begins anew with each run."""
     address, run, gap, count = shape
@@ -66,24 +77,30 @@ def test_fills(shape, version, value):
     pattern = bytes([value]) if isinstance(value, int) else value
     for number in range(count):
         start = address + number * (run + gap)
-        image[start:start + run] = (pattern * run)[:run]
+        image[start : start + run] = (pattern * run)[:run]
     assert board.memory.data == image
     assert version == 2 or max(board.kinds, default=0) < Operation.FILL
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 400), st.binary(min_size=1, max_size=6)), max_size=8), st.sampled_from([1, 2]))
+@given(
+    st.lists(st.tuples(st.integers(0, 400), st.binary(min_size=1, max_size=6)), max_size=8),
+    st.sampled_from([1, 2]),
+)
 def test_pieces_in_order(pieces, version):
-    """Those in a row of one length at one distance, forward or back, are one request; of several that overlap the last one stays."""
+    """Those in a row of one length at one distance, forward or back, are one request; of several
+    that overlap the last one stays."""
     board = Counted(version)
     link, image = client(board, line_rate=False), bytearray(board.memory.data)
     link.write_all(pieces)
     for address, data in pieces:
-        image[address:address + len(data)] = data
+        image[address : address + len(data)] = data
     assert board.memory.data == image
     board.kinds.clear()
     link.write_all([(96, b"1234"), (64, b"5678"), (32, b"9abc"), (40, b"defg")])
-    assert board.kinds == ([Operation.WRITE_STRIDED, Operation.WRITE] if version == 2 else [Operation.WRITE] * 4)
+    assert board.kinds == (
+        [Operation.WRITE_STRIDED, Operation.WRITE] if version == 2 else [Operation.WRITE] * 4
+    )
     link.write_all([(0, b"1234"), (40_000, b"5678")])
     assert board.kinds[-2:] == [Operation.WRITE] * 2
 
@@ -92,7 +109,12 @@ def test_shape_of_frames():
     for run in (1, 3, 4, 5, 255, 256):
         for stride in (run, run + 1, run + 500, 32_767):
             assert stride_of(run, step_of(run, stride)) == stride
-    assert step_of(1, 32_775) == 0x7FFF and step_of(1, 32_776) is None and step_of(1, -32_760) == -0x8000 and step_of(1, -32_761) is None
+    assert (
+        step_of(1, 32_775) == 0x7FFF
+        and step_of(1, 32_776) is None
+        and step_of(1, -32_760) == -0x8000
+        and step_of(1, -32_761) is None
+    )
 
 
 def test_requests_carry_many_runs():
@@ -115,10 +137,21 @@ def test_requests_carry_many_runs():
     assert board.kinds == [Operation.WRITE] * (1 + 1 + 2 + 2)
 
 
-@pytest.mark.parametrize("run, stride, count", [(3, 64, 1024), (1, 16, 1000), (5, 8, 500), (16, 33, 100), (64, 100, 64), (256, 300, 20),
-                                                (300, 512, 20)])
+@pytest.mark.parametrize(
+    "run, stride, count",
+    [
+        (3, 64, 1024),
+        (1, 16, 1000),
+        (5, 8, 500),
+        (16, 33, 100),
+        (64, 100, 64),
+        (256, 300, 20),
+        (300, 512, 20),
+    ],
+)
 def test_bytes_on_the_line(run, stride, count):
-    """docs/how/link.md, "Measured": an input takes at most 1.1 times its bytes and 64 to the board, and so does an output back."""
+    """docs/how/link.md, "Measured": an input takes at most 1.1 times its bytes and 64 to the board,
+    and so does an output back."""
     board = Board()
     link = client(board)
     link.identify()
@@ -128,7 +161,10 @@ def test_bytes_on_the_line(run, stride, count):
     got = link.pipe.received
     assert link.read_strided(1, run, stride, count) == data
     back = link.pipe.received - got
-    print(f"\n{count} runs of {run} bytes, {stride} apart: {len(data)} bytes are {there} to the board, {back} back")
+    print(
+        f"\n{count} runs of {run} bytes, {stride} apart: {len(data)} bytes are {there} to the "
+        f"board, {back} back"
+    )
     assert there <= 1.1 * len(data) + 64 and back <= 1.1 * len(data) + 64
 
 
@@ -152,9 +188,17 @@ def test_progress():
 
 def test_bus_errors_name_the_runs():
     link = client()
-    with pytest.raises(BoardError, match="bus error at 0x00010000, in the write of 30 bytes in runs of 3, 64 apart, at 0x0000ff00"):
+    with pytest.raises(
+        BoardError,
+        match=(
+            "bus error at 0x00010000, in the write of 30 bytes in runs of 3, 64 apart, at "
+            "0x0000ff00"
+        ),
+    ):
         link.write_strided(0xFF00, bytes(30), 3, 64)
-    with pytest.raises(BoardError, match="in the read of 30 bytes in runs of 3, 64 apart, at 0x0000ff00"):
+    with pytest.raises(
+        BoardError, match="in the read of 30 bytes in runs of 3, 64 apart, at 0x0000ff00"
+    ):
         link.read_strided(0xFF00, 3, 64, 10)
     with pytest.raises(BoardError, match="in the fill of 512 bytes at 0x0000ff00"):
         link.fill(0xFF00, 512)
@@ -165,29 +209,44 @@ def test_lost_runs_of_registers_are_not_written_again():
     link.identify()
     link.write(0, b"mine")
     link.pipe.device.reset()
-    with pytest.raises(LinkError, match="whether the write of 2 bytes in runs of 1, 4 apart, at 0x80000100 was executed is not known"):
+    with pytest.raises(
+        LinkError,
+        match=(
+            "whether the write of 2 bytes in runs of 1, 4 apart, at 0x80000100 was executed is "
+            "not known"
+        ),
+    ):
         link.write_strided(CONTROL + 0x100, b"ab", 1, 4)
     link.write(0, b"mine")
     link.pipe.device.reset()
-    link.write_strided(0, b"ab", 1, 4)      # memory: opens a new session
+    link.write_strided(0, b"ab", 1, 4)  # memory: opens a new session
     assert link.read_strided(0, 1, 4, 2) == b"ab"
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda link: link.write_strided(0, b"abc", 0, 4), "run must be 1 or more, not 0"),
-    (lambda link: link.write_strided(0, b"abc", 2, 4), "data has 3 bytes, which are no whole number of runs of 2"),
-    (lambda link: link.write_strided(0, b"abcd", 2, 1), "stride must be 2 or more, not 1"),
-    (lambda link: link.write_strided(-1, b"abcd", 2, 4), "address must be 0 to 0xffffffff"),
-    (lambda link: link.write_strided(0xFFFF_FFF0, bytes(8), 2, 8), "size must be 0 to 16 at address 0xfffffff0, not 26"),
-    (lambda link: link.read_strided(0, 2, 1, 3), "stride must be 2 or more, not 1"),
-    (lambda link: link.read_strided(0, 2, 4, -1), "count must be 0 or more, not -1"),
-    (lambda link: link.checksum_strided(0, -1, 4, 1), "run must be 1 or more, not -1"),
-    (lambda link: link.fill(0, -1), "size must be 0 to"),
-    (lambda link: link.fill(0, 4, stride=3, count=2), "stride must be 4 or more, not 3"),
-    (lambda link: link.fill(0, 4, count=-1), "count must be 0 or more, not -1"),
-    (lambda link: link.fill(0, 4, 256), "value must be a byte, 0 to 255, or bytes, not 256"),
-    (lambda link: link.fill(0, 4, b""), "value must be a byte, 0 to 255, or bytes, not none"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda link: link.write_strided(0, b"abc", 0, 4), "run must be 1 or more, not 0"),
+        (
+            lambda link: link.write_strided(0, b"abc", 2, 4),
+            "data has 3 bytes, which are no whole number of runs of 2",
+        ),
+        (lambda link: link.write_strided(0, b"abcd", 2, 1), "stride must be 2 or more, not 1"),
+        (lambda link: link.write_strided(-1, b"abcd", 2, 4), "address must be 0 to 0xffffffff"),
+        (
+            lambda link: link.write_strided(0xFFFF_FFF0, bytes(8), 2, 8),
+            "size must be 0 to 16 at address 0xfffffff0, not 26",
+        ),
+        (lambda link: link.read_strided(0, 2, 1, 3), "stride must be 2 or more, not 1"),
+        (lambda link: link.read_strided(0, 2, 4, -1), "count must be 0 or more, not -1"),
+        (lambda link: link.checksum_strided(0, -1, 4, 1), "run must be 1 or more, not -1"),
+        (lambda link: link.fill(0, -1), "size must be 0 to"),
+        (lambda link: link.fill(0, 4, stride=3, count=2), "stride must be 4 or more, not 3"),
+        (lambda link: link.fill(0, 4, count=-1), "count must be 0 or more, not -1"),
+        (lambda link: link.fill(0, 4, 256), "value must be a byte, 0 to 255, or bytes, not 256"),
+        (lambda link: link.fill(0, 4, b""), "value must be a byte, 0 to 255, or bytes, not none"),
+    ],
+)
 def test_bad_runs(call, message):
     board = Board()
     with pytest.raises(ValueError, match=message):
@@ -209,7 +268,11 @@ def test_faults(rate, seed):
     chance = random.Random(seed)
     image = bytearray(board.memory.data)
     for number in range(60):
-        address, run, count = chance.randrange(2000), chance.choice([1, 3, 17, 200]), chance.randrange(1, 90)
+        address, run, count = (
+            chance.randrange(2000),
+            chance.choice([1, 3, 17, 200]),
+            chance.randrange(1, 90),
+        )
         stride = run + chance.randrange(100)
         where = places(address, run, stride, count)
         kind = chance.randrange(4)
@@ -233,9 +296,15 @@ def test_faults(rate, seed):
 
 def test_bad_request_is_told():
     """A board whose header promises more than it takes."""
+
     class Old(Board):
         def _request(self, contents):
-            return super()._request(bytes([8 | contents[0]]) + contents[1:] if contents[0] >= Operation.FILL else contents)
+            return super()._request(
+                bytes([8 | contents[0]]) + contents[1:]
+                if contents[0] >= Operation.FILL
+                else contents
+            )
+
     with pytest.raises(LinkError, match="the board does not know the request: fill of 8 bytes"):
         client(Old()).fill(0, 8)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What tests of netlists share: folders of the smallest SoCs, synthesised."""
+
 import os
 
 import pytest

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""quintet check: a build whose netlist is what was simulated, netlists that are not, faults, and everything that can be wrong with a folder."""
+"""quintet check: a build whose netlist is what was simulated, netlists that are not, faults, and
+everything that can be wrong with a folder."""
+
 import json
 import shutil
 from fractions import Fraction
@@ -18,24 +20,50 @@ from tests.support.netlist_builds import synthesised
 
 
 def test_ecp5(ecp5, monkeypatch, capsys):
-    """The command, by hand: SDRAM, PLL with a second phase, registers of I/O cells, carries, table memories."""
+    """The command, by hand: SDRAM, PLL with a second phase, registers of I/O cells, carries, table
+    memories."""
     monkeypatch.chdir(ecp5)
     assert main(["check", ".", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["ok"] and not found["wrong"] and found["cycles"] > 100_000
     assert found["registers"]["compared"] > 900 and found["registers"]["without a name"] < 250
-    assert found["cells"]["DP16KD"] == 2 and found["cells"]["table memories"] > 0 and found["cells"]["tables"] > 2000
+    assert (
+        found["cells"]["DP16KD"] == 2
+        and found["cells"]["table memories"] > 0
+        and found["cells"]["tables"] > 2000
+    )
     # The clock's phase is that of the report.
-    assert found["sdram_rises_ns"] == pytest.approx(json.loads((ecp5 / "report.json").read_text())["sdram"]["phase_degrees"] / 360 * 12.5, abs=0.02)
-    assert {"header", "damaged frames", "numbers and sessions", "requests that are none", "runs", "addresses", "sums", "bus errors", "long frames", "identify",
-            "write, read, checksum", "frames", "cycle counter", "lights"} == {finding["name"] for finding in found["findings"]}
+    assert found["sdram_rises_ns"] == pytest.approx(
+        json.loads((ecp5 / "report.json").read_text())["sdram"]["phase_degrees"] / 360 * 12.5,
+        abs=0.02,
+    )
+    assert {
+        "header",
+        "damaged frames",
+        "numbers and sessions",
+        "requests that are none",
+        "runs",
+        "addresses",
+        "sums",
+        "bus errors",
+        "long frames",
+        "identify",
+        "write, read, checksum",
+        "frames",
+        "cycle counter",
+        "lights",
+    } == {finding["name"] for finding in found["findings"]}
 
 
 def test_up5k(up5k):
     """Single-port RAM; the whole SoC is reset, too."""
     check = check_build(up5k)
     assert check.ok, check.wrong
-    assert check.cells["SB_SPRAM256KA"] == 4 and check.netlist.heard == check.virtual.heard and len(check.netlist.heard) > 20
+    assert (
+        check.cells["SB_SPRAM256KA"] == 4
+        and check.netlist.heard == check.virtual.heard
+        and len(check.netlist.heard) > 20
+    )
     assert "reset" in {finding.name for finding in check.netlist.findings}
 
 
@@ -43,20 +71,40 @@ def test_a_pll_of_another_phase_is_seen(ecp5, monkeypatch):
     monkeypatch.setattr(Subject, "own_clock_late_ns", lambda subject: 2.5)
     report = json.loads((ecp5 / "report.json").read_text())
     try:
-        (ecp5 / "report.json").write_text(json.dumps({**report, "sdram": {**report["sdram"], "phase_degrees": 90}}))
+        (ecp5 / "report.json").write_text(
+            json.dumps({**report, "sdram": {**report["sdram"], "phase_degrees": 90}})
+        )
         check = check_build(ecp5)
     finally:
         (ecp5 / "report.json").write_text(json.dumps(report))
-    assert len(check.wrong) == 2 and "the SDRAM's clock rises 9.60 ns after its lines change; 3.12 expected" in check.wrong[1]
-    assert check.wrong[0] == "the core's own clock rises 2.50 ns after the main clock; 0 expected, as on the virtual board"
+    assert (
+        len(check.wrong) == 2
+        and "the SDRAM's clock rises 9.60 ns after its lines change; 3.12 expected"
+        in check.wrong[1]
+    )
+    assert check.wrong[0] == (
+        "the core's own clock rises 2.50 ns after the main clock; 0 expected, as on the "
+        "virtual board"
+    )
 
 
-@pytest.mark.parametrize("phase, late", [(Fraction(2), 0), (Fraction(1, 3), 1e9 / 160e6 / 3), (Fraction(-1, 4), 0.75e9 / 160e6)])
+@pytest.mark.parametrize(
+    "phase, late",
+    [(Fraction(2), 0), (Fraction(1, 3), 1e9 / 160e6 / 3), (Fraction(-1, 4), 0.75e9 / 160e6)],
+)
 def test_the_phase_of_a_cores_own_clock(phase, late):
     subject = Subject.__new__(Subject)
     subject.board = SimpleNamespace(oscillator="clk25", oscillator_hz=25e6)
-    subject.netlist = SimpleNamespace(clocks=lambda pin, hz: ([(5, Fraction(80_000_000), Fraction(0), True), (6, Fraction(80_000_000), Fraction(1, 4), True),
-                                                               (7, Fraction(160_000_000), phase, True)], []))
+    subject.netlist = SimpleNamespace(
+        clocks=lambda pin, hz: (
+            [
+                (5, Fraction(80_000_000), Fraction(0), True),
+                (6, Fraction(80_000_000), Fraction(1, 4), True),
+                (7, Fraction(160_000_000), phase, True),
+            ],
+            [],
+        )
+    )
     subject.soc = lambda family: SimpleNamespace(domain=SimpleNamespace(ratio=Fraction(2)))
     assert subject.own_clock_late_ns() == pytest.approx(late)
     subject.soc = lambda family: SimpleNamespace(domain=None)
@@ -67,7 +115,9 @@ def test_a_main_clock_of_another_frequency_is_refused(ecp5):
     report = json.loads((ecp5 / "report.json").read_text())
     try:
         (ecp5 / "report.json").write_text(json.dumps({**report, "clock_asked_mhz": 60}))
-        with pytest.raises(NetlistError, match="the netlist's PLL makes 80 MHz, and the SoC was made for 60"):
+        with pytest.raises(
+            NetlistError, match="the netlist's PLL makes 80 MHz, and the SoC was made for 60"
+        ):
             check_build(ecp5)
     finally:
         (ecp5 / "report.json").write_text(json.dumps(report))
@@ -99,7 +149,10 @@ def test_lights(up5k):
     stuck.pads = {**stuck.pads, led_port(subject.board.busy_led): [Pad(0, 1)]}
     with subject.placed(stuck) as board:
         found = {finding.name: finding for finding in converse(board, "netlist").findings}
-        assert not found["lights"].ok and found["lights"].found == "NOT lit and dark as their register says"
+        assert (
+            not found["lights"].ok
+            and found["lights"].found == "NOT lit and dark as their register says"
+        )
         assert board.lit is False
 
 
@@ -107,12 +160,23 @@ def test_outcomes_are_compared():
     good = Outcome((Finding("core", "unit", True, "9 cycles", counters={"cycles": 9}),), 100)
     assert list(compare(good, good)) == []
     other = Outcome((Finding("core", "unit", True, "9 cycles", counters={"cycles": 8}),), 100)
-    assert list(compare(other, good)) == ["unit: counters differ, cycles 8 of 9 (netlist, virtual board)"]
-    assert list(compare(Outcome(good.findings, 101), good)) == ["the conversation took 101 cycles on the netlist, 100 on the virtual board"]
+    assert list(compare(other, good)) == [
+        "unit: counters differ, cycles 8 of 9 (netlist, virtual board)"
+    ]
+    assert list(compare(Outcome(good.findings, 101), good)) == [
+        "the conversation took 101 cycles on the netlist, 100 on the virtual board"
+    ]
     assert "the netlist: dead" in list(compare(Outcome((), 0, "dead"), good))
-    said = [Outcome(good.findings, 100, "", (Heard(7, b"\1\2", (lit, None)),)) for lit in (False, True)]
-    assert list(compare(*said)) == ["the line differs: 01 02 by cycle 7, lights: none (netlist), 01 02 by cycle 7, lights: busy (virtual board)"]
-    assert list(compare(said[1], good)) == ["the line differs: 01 02 by cycle 7, lights: busy (netlist), nothing more (virtual board)"]
+    said = [
+        Outcome(good.findings, 100, "", (Heard(7, b"\1\2", (lit, None)),)) for lit in (False, True)
+    ]
+    assert list(compare(*said)) == [
+        "the line differs: 01 02 by cycle 7, lights: none (netlist), 01 02 by cycle 7, lights: "
+        "busy (virtual board)"
+    ]
+    assert list(compare(said[1], good)) == [
+        "the line differs: 01 02 by cycle 7, lights: busy (netlist), nothing more (virtual board)"
+    ]
     wrong = Outcome((Finding("core", "unit", False, "3 differ"),), 100)
     assert list(compare(wrong, good))[0] == "the netlist, unit: 3 differ"
 
@@ -130,9 +194,19 @@ def test_routed_bitstream(tmp_path, monkeypatch, isa, preset):
         assert check.ok, check.wrong
 
 
-#: Every core on each FPGA: what fits by the measured matrix (docs/performance/matrix.md), with the default preset where none is named.
-EVERY = [(board, isa, None) for board in ("icebreaker", "blackice-ii", "ulx3s-25f", "ulx3s-85f") for isa in ("opentpu", "opu", "imagine", "cherry", "pim")]
-EVERY += [("ulx3s-45f", "cherry", None), ("hx8k-breakout", "pim", None), ("blackice-mx", "opu", None), ("blackice-mx", "cherry", None)]
+#: Every core on each FPGA: what fits by the measured matrix (docs/performance/matrix.md), with the
+#: default preset where none is named.
+EVERY = [
+    (board, isa, None)
+    for board in ("icebreaker", "blackice-ii", "ulx3s-25f", "ulx3s-85f")
+    for isa in ("opentpu", "opu", "imagine", "cherry", "pim")
+]
+EVERY += [
+    ("ulx3s-45f", "cherry", None),
+    ("hx8k-breakout", "pim", None),
+    ("blackice-mx", "opu", None),
+    ("blackice-mx", "cherry", None),
+]
 
 
 @pytest.mark.long

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Faults put into a netlist: what a check says of them, and what registers hold."""
+
 import json
 from types import SimpleNamespace
 
@@ -18,7 +19,8 @@ from tests.support.netlist_builds import synthesised
 
 
 def test_faults_are_found(up5k, monkeypatch):
-    """Of every kind; a netlist that is dead ends soon. What no input reached is told apart, and what no register ever shows."""
+    """Of every kind; a netlist that is dead ends soon. What no input reached is told apart, and
+    what no register ever shows."""
     results = inject(up5k, 16, seed=3)
     assert len(results) == 16 and {one.kind for one in results} == set(KINDS)
     assert sum(one.verdict == "found" for one in results) >= 8
@@ -42,14 +44,17 @@ def _followed(subject, trail, netlist):
 
 
 def test_what_registers_hold_tells_silent_from_masked(up5k):
-    """A table that nothing reads is masked; a register that nothing reads is silent, and named; a register that starts otherwise and is read by nothing is no
-    difference of another one."""
+    """A table that nothing reads is masked; a register that nothing reads is silent, and named; a
+    register that starts otherwise and is read by nothing is no difference of another one."""
     subject = Subject(up5k)
-    main = subject.netlist.clocks(f"{subject.board.oscillator}_0", subject.board.oscillator_hz)[0][0][0]
+    main = subject.netlist.clocks(f"{subject.board.oscillator}_0", subject.board.oscillator_hz)[0][
+        0
+    ][0]
 
     def blind(copy):
         data, kept = copy.lut("blind table", (subject.netlist.flops[0][1][4],), 0b10), copy.net()
         copy.flops.append(("blind register", (main, data, 1, 0, kept, 0)))
+
     sound = _spoilt(subject.netlist, blind)
     with subject.placed(sound) as board:
         trail = trails.keep(board.simulation)
@@ -62,29 +67,43 @@ def test_what_registers_hold_tells_silent_from_masked(up5k):
     def table(copy):
         name, row, bits = copy.luts[place]
         copy.luts[place] = name, row, bits ^ 0xFFFF
+
     outcome, differ, registers = _followed(subject, trail, _spoilt(sound, table))
-    assert outcome == good and differ.pins is None and differ.first <= 1 and differ.last == len(trail.steps) - 1
+    assert (
+        outcome == good
+        and differ.pins is None
+        and differ.first <= 1
+        and differ.last == len(trail.steps) - 1
+    )
     with subject.placed(sound) as board:
         trails.copy_after(board.simulation, [differ.first])
         converse(board, "netlist")
         before = trails.copied(board.simulation)
         assert trails.copied(board.simulation, 1) is None
-    wrong, = (registers != before).nonzero()[0]
+    (wrong,) = (registers != before).nonzero()[0]
     assert trails.register_name(sound, wrong) == "blind register"
 
     def unread(copy):
         copy.lut("unread table", (subject.netlist.flops[0][1][4],), 0b01)
+
     assert _followed(subject, trail, _spoilt(sound, unread))[1].none
 
     def starts(copy):
         name, row = copy.flops[-1]
         copy.flops[-1] = name, (*row[:5], STARTS_AT_1)
+
     assert _followed(subject, trail, _spoilt(sound, starts))[1].none
 
 
 def test_a_netlist_that_is_wrong_to_begin_with(up5k, monkeypatch):
-    monkeypatch.setattr("quintet.tools.netlist.injection.make_reference", lambda *arguments: SimpleNamespace(outcome=Outcome((), 0)))
-    monkeypatch.setattr("quintet.tools.netlist.injection.follow", lambda *arguments, look, **others: (Outcome((), 0, "dead"), None))
+    monkeypatch.setattr(
+        "quintet.tools.netlist.injection.make_reference",
+        lambda *arguments: SimpleNamespace(outcome=Outcome((), 0)),
+    )
+    monkeypatch.setattr(
+        "quintet.tools.netlist.injection.follow",
+        lambda *arguments, look, **others: (Outcome((), 0, "dead"), None),
+    )
     with pytest.raises(NetlistError, match="the sound netlist is not: the netlist: dead"):
         inject(up5k, 1)
 
@@ -93,7 +112,10 @@ def test_names_of_registers(ecp5):
     netlist = read_build(ecp5, "ecp5")
     assert trails.register_name(netlist, 0) == netlist.flops[0][0]
     assert trails.register_name(netlist, len(netlist.flops)) == netlist.cells[0].name
-    assert trails.register_name(netlist, len(netlist.flops) + len(netlist.cells)) == netlist.luts[netlist.writers[0][-1]][0]
+    assert (
+        trails.register_name(netlist, len(netlist.flops) + len(netlist.cells))
+        == netlist.luts[netlist.writers[0][-1]][0]
+    )
 
 
 def test_copies_of_a_netlist_are_apart():
@@ -101,7 +123,9 @@ def test_copies_of_a_netlist_are_apart():
     netlist = Netlist()
     net = netlist.net()
     first, second = netlist.copy(), netlist.copy()
-    assert first.inverted(net) < first.nets and second.inverted(net) < second.nets and not netlist.luts
+    assert (
+        first.inverted(net) < first.nets and second.inverted(net) < second.nets and not netlist.luts
+    )
 
 
 def test_faults_are_the_same_for_a_seed(up5k):
@@ -109,7 +133,11 @@ def test_faults_are_the_same_for_a_seed(up5k):
     assert draw_faults(netlist, 50, 1) == draw_faults(netlist, 50, 1) != draw_faults(netlist, 50, 2)
     for fault in draw_faults(netlist, 50, 1):
         faulty = fault.applied(netlist)
-        assert (faulty.luts, faulty.flops, faulty.cells) != (netlist.luts, netlist.flops, netlist.cells)
+        assert (faulty.luts, faulty.flops, faulty.cells) != (
+            netlist.luts,
+            netlist.flops,
+            netlist.cells,
+        )
 
 
 @pytest.mark.long
@@ -129,14 +157,25 @@ def test_faults_by_the_command(up5k, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["ok"] and len(found["faults"]) == 3
     shown, heads = [], []
-    show_faults([Injected(**fault) for fault in found["faults"]], SimpleNamespace(out=shown.append, table=lambda head, rows: heads.append(head)))
+    show_faults(
+        [Injected(**fault) for fault in found["faults"]],
+        SimpleNamespace(out=shown.append, table=lambda head, rows: heads.append(head)),
+    )
     assert heads == [("fault", ">found", ">unused", ">masked", ">silent")]
     for fault in found["faults"]:
-        said = any(line.startswith(f"{fault['verdict']}: {fault['kind']}, {fault['cell']}, {fault['what']}") for line in shown)
+        said = any(
+            line.startswith(
+                f"{fault['verdict']}: {fault['kind']}, {fault['cell']}, {fault['what']}"
+            )
+            for line in shown
+        )
         assert said == (fault["verdict"] != "found")
 
 
 def test_the_command_shows_what_was_compared(up5k, capsys):
     assert main(["check", str(up5k)]) == 0
     shown = capsys.readouterr().out
-    assert "bits compared in every cycle; the others have no name in the netlist" in shown and "equal to the virtual board in" in shown
+    assert (
+        "bits compared in every cycle; the others have no name in the netlist" in shown
+        and "equal to the virtual board in" in shown
+    )

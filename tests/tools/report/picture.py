@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Takes the picture of a page for the documents: ``python -m tests.tools.report.picture docs/pictures/report.png``."""
+"""Takes the picture of a page for the documents: ``python -m tests.tools.report.picture
+docs/pictures/report.png``."""
+
 import sys
 import tempfile
 from contextlib import redirect_stdout
@@ -20,17 +22,50 @@ def main(path):
 
         def run(*args):
             assert quintet([*map(str, args)]) == 0, args
+
         with open(folder / "infer.json", "w") as file, redirect_stdout(file):
-            run("compile", digits.FOLDER / "cnn.onnx", "--for", "ulx3s-85f/opu", "--calibrate", f"{data}:calibration", "-o", folder / "net")
+            run(
+                "compile",
+                digits.FOLDER / "cnn.onnx",
+                "--for",
+                "ulx3s-85f/opu",
+                "--calibrate",
+                f"{data}:calibration",
+                "-o",
+                folder / "net",
+            )
             file.seek(0)
             file.truncate()
-            run("infer", folder / "net", "--on", "sim:ulx3s-85f/opu", "--input", f"{data}:images", "--labels", f"{data}:labels", "--limit", 20, "--layers", "--no-overlap", "--json")
+            run(
+                "infer",
+                folder / "net",
+                "--on",
+                "sim:ulx3s-85f/opu",
+                "--input",
+                f"{data}:images",
+                "--labels",
+                f"{data}:labels",
+                "--limit",
+                20,
+                "--layers",
+                "--no-overlap",
+                "--json",
+            )
         run("report", folder / "infer.json", "-o", folder / "page.html")
         with browser(_SIZE) as driver:
             from selenium.webdriver.support.ui import WebDriverWait
-            driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "light"}]})
+
+            driver.execute_cdp_cmd(
+                "Emulation.setEmulatedMedia",
+                {"features": [{"name": "prefers-color-scheme", "value": "light"}]},
+            )
             driver.get((folder / "page.html").as_uri())
-            WebDriverWait(driver, 60, 0.05).until(lambda driver: driver.execute_script("return [...document.querySelectorAll('.chart')].every(place => place.dataset.drawn)"))
+            WebDriverWait(driver, 60, 0.05).until(
+                lambda driver: driver.execute_script(
+                    "return [...document.querySelectorAll('.chart')].every(place => "
+                    "place.dataset.drawn)"
+                )
+            )
             driver.save_screenshot(path)
 
 

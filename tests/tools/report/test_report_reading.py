@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `quintet report` is given: results of every kind are known, everything else is refused by name, field and value."""
+"""What `quintet report` is given: results of every kind are known, everything else is refused by
+name, field and value."""
+
 import io
 import json
 
@@ -15,7 +17,14 @@ from quintet.tools.report.runs import run_page
 from quintet.tools.report.shapes import Map, check
 from tests.tools.report.samples import SAMPLES, leaves, sample, stored
 
-PAGES = {"run": run_page, "infer": infer_page, "plan": plan_page, "compare": compare_page, "build": build_page, "matrix": matrix_page}
+PAGES = {
+    "run": run_page,
+    "infer": infer_page,
+    "plan": plan_page,
+    "compare": compare_page,
+    "build": build_page,
+    "matrix": matrix_page,
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -33,21 +42,42 @@ def test_folders(kind, name, tmp_path):
 def test_standard_input(monkeypatch):
     class Given:
         buffer = io.BytesIO(json.dumps(sample("run")).encode())
+
     monkeypatch.setattr("sys.stdin", Given)
     assert read_result("-").kind == "run"
 
 
-@pytest.mark.parametrize("text, message", [
-    ("", "line 1, column 1: it ends there: the JSON is cut off"), ('{"isa": "opu", "counters": {"cyc', "the JSON is cut off"), ('{"isa": "opu",\n "status": }', "line 2, column 12: no JSON (Expecting value)"),
-    ("[" * 100_000, "no JSON"), ("\xff\xfe", "is no result"), ("[1, 2]", "is no result that a report can be made of; expected that of quintet run --json; quintet infer --json"),
-    ('{"a": 1}', "is no result that a report can be made of"), ('{"error": "no board named x", "exit": 2}', "is the error of a command, no result: no board named x"),
-    ('{"cells": 3}', "field cells = 3: expected a list")])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "line 1, column 1: it ends there: the JSON is cut off"),
+        ('{"isa": "opu", "counters": {"cyc', "the JSON is cut off"),
+        ('{"isa": "opu",\n "status": }', "line 2, column 12: no JSON (Expecting value)"),
+        ("[" * 100_000, "no JSON"),
+        ("\xff\xfe", "is no result"),
+        (
+            "[1, 2]",
+            "is no result that a report can be made of; expected that of quintet run --json; "
+            "quintet infer --json",
+        ),
+        ('{"a": 1}', "is no result that a report can be made of"),
+        (
+            '{"error": "no board named x", "exit": 2}',
+            "is the error of a command, no result: no board named x",
+        ),
+        ('{"cells": 3}', "field cells = 3: expected a list"),
+    ],
+)
 def test_what_is_no_result(text, message, tmp_path):
     path = tmp_path / "x.json"
     path.write_text(text if message != "is no result" else '"\xff"')
     with pytest.raises(InputError) as caught:
         read_result(str(path))
-    assert message in str(caught.value) and str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)
+    assert (
+        message in str(caught.value)
+        and str(caught.value).startswith(str(path))
+        and "\n" not in str(caught.value)
+    )
 
 
 def test_bytes_that_are_no_text(tmp_path):
@@ -57,9 +87,17 @@ def test_bytes_that_are_no_text(tmp_path):
 
 
 def test_places_that_hold_nothing(tmp_path):
-    with pytest.raises(InputError, match=r"nothing.json cannot be read \(No such file or directory\)"):
+    with pytest.raises(
+        InputError, match=r"nothing.json cannot be read \(No such file or directory\)"
+    ):
         read_result(str(tmp_path / "nothing.json"))
-    with pytest.raises(InputError, match=r"none of plan.toml, matrix.json, report.json lies in it; expected the folder of a plan, a matrix or a build"):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"none of plan.toml, matrix.json, report.json lies in it; expected the folder of a "
+            r"plan, a matrix or a build"
+        ),
+    ):
         read_result(str(tmp_path))
 
 
@@ -110,15 +148,34 @@ def test_a_missing_field_is_named(kind, tmp_path):
         assert f"field {place(path)} is missing; expected " in str(caught.value), path
 
 
-@pytest.mark.parametrize("kind, path, value, message", [
-    ("run", ("counters", "cycles"), "many", "field counters.cycles = 'many': expected a number from 0"),
-    ("run", ("status",), 7, "field status = 7: expected text"),
-    ("infer", ("layers", 1, "macs"), -1, "field layers[1].macs = -1: expected a number from 0"),
-    ("infer", ("inputs",), 1.5, "field inputs = 1.5: expected a whole number from 0"),
-    ("compare", ("cells", 0, "measured"), 1, "field cells[0].measured = 1: expected true or false"),
-    ("compare", ("cells", 0, "snr"), float("nan"), "field cells[0].snr = nan: expected a number, or an infinity"),
-    ("build", ("clocks",), [], "field clocks = []: expected an object"),
-    ("plan", ("params", "pi"), [1], "field params.pi = [1]: expected a plain value")])
+@pytest.mark.parametrize(
+    "kind, path, value, message",
+    [
+        (
+            "run",
+            ("counters", "cycles"),
+            "many",
+            "field counters.cycles = 'many': expected a number from 0",
+        ),
+        ("run", ("status",), 7, "field status = 7: expected text"),
+        ("infer", ("layers", 1, "macs"), -1, "field layers[1].macs = -1: expected a number from 0"),
+        ("infer", ("inputs",), 1.5, "field inputs = 1.5: expected a whole number from 0"),
+        (
+            "compare",
+            ("cells", 0, "measured"),
+            1,
+            "field cells[0].measured = 1: expected true or false",
+        ),
+        (
+            "compare",
+            ("cells", 0, "snr"),
+            float("nan"),
+            "field cells[0].snr = nan: expected a number, or an infinity",
+        ),
+        ("build", ("clocks",), [], "field clocks = []: expected an object"),
+        ("plan", ("params", "pi"), [1], "field params.pi = [1]: expected a plain value"),
+    ],
+)
 def test_a_wrong_value_is_named(kind, path, value, message, tmp_path):
     data = sample(kind)
     inner = data
@@ -144,7 +201,27 @@ def test_what_is_accepted_can_be_shown(choice):
         inner = data
         for key in path[:-1]:
             inner = inner[key]
-        inner[path[-1]] = choice.draw(st.sampled_from([0, 1, 3.5, 1e17, -1, None, "", "<b>&", True, [], {}, float("inf"), float("nan"), [1], {"a": 1}]))
+        inner[path[-1]] = choice.draw(
+            st.sampled_from(
+                [
+                    0,
+                    1,
+                    3.5,
+                    1e17,
+                    -1,
+                    None,
+                    "",
+                    "<b>&",
+                    True,
+                    [],
+                    {},
+                    float("inf"),
+                    float("nan"),
+                    [1],
+                    {"a": 1},
+                ]
+            )
+        )
     try:
         check(data, KINDS[kind][1], "it")
     except InputError as error:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Roofs, points below them, and the sentences about them."""
+
 import pytest
 
 from quintet.tools.report.pieces import in_classes, roof_of, size_text
@@ -13,23 +14,42 @@ ROOF = Roof("opu", 128, 2.0)
 def test_a_roof_has_a_slope_and_a_level():
     assert ROOF.ridge == 64 and ROOF.at(16) == 32 and ROOF.at(64) == 128 and ROOF.at(1000) == 128
     level = Roof("opu", 128, None)
-    assert level.ridge is None and level.at(0.001) == 128 and level.bound(Point("a", "job", 1, 1, 1)) == ""
+    assert (
+        level.ridge is None
+        and level.at(0.001) == 128
+        and level.bound(Point("a", "job", 1, 1, 1)) == ""
+    )
 
 
 def test_a_point_says_what_it_did():
     point = Point("the job", "job", 32_000, 1000, 1000)
     assert point.rate == 32 and point.intensity == 32 and point.share(ROOF) == 0.5 and point.shown
     assert not Point("nothing", "job", 0, 1000, 1000).shown
-    assert describe(ROOF, point) == ("This build does at most 128 MACs a cycle and moves at most 2 bytes of main memory in one; below 64 MACs a byte memory is the bound, above it the array. "
-                                     "The job: 32 MACs a cycle at 32 MACs a byte: 50 % of what is possible there, bound by memory.")
-    assert describe(Roof("x", 0.1818, None)) == "This build does at most 0.1818 MACs a cycle; what its main memory moves is not known."
-    assert describe(Roof("pim", 128, 2.0, "weights that LOAD reads")).endswith("Its bytes are without weights that LOAD reads: what moves them in every run belongs further left.")
+    assert describe(ROOF, point) == (
+        "This build does at most 128 MACs a cycle and moves at most 2 bytes of main memory in "
+        "one; below 64 MACs a byte memory is the bound, above it the array. "
+        "The job: 32 MACs a cycle at 32 MACs a byte: 50 % of what is possible there, bound by "
+        "memory."
+    )
+    assert (
+        describe(Roof("x", 0.1818, None))
+        == "This build does at most 0.1818 MACs a cycle; what its main memory moves is not known."
+    )
+    assert describe(Roof("pim", 128, 2.0, "weights that LOAD reads")).endswith(
+        "Its bytes are without weights that LOAD reads: what moves them in every run belongs "
+        "further left."
+    )
     assert "bound by the array" in describe(ROOF, Point("it", "job", 100_000, 1000, 1000))
 
 
 def test_a_part_above_the_roof_is_told():
-    whole, part = Point("all", "job", 32_000, 1000, 1000), Point("conv2", "layer", 32_000, 200, 1000)
-    assert above(ROOF, [whole]) == "" and above(ROOF, [whole, part]).startswith("Above the roof: conv2. Part of that work was done beside")
+    whole, part = (
+        Point("all", "job", 32_000, 1000, 1000),
+        Point("conv2", "layer", 32_000, 200, 1000),
+    )
+    assert above(ROOF, [whole]) == "" and above(ROOF, [whole, part]).startswith(
+        "Above the roof: conv2. Part of that work was done beside"
+    )
 
 
 def test_lines_reach_past_points_and_ridge():
@@ -45,14 +65,25 @@ def test_lines_reach_past_points_and_ridge():
 def test_layers_that_were_measured_together_are_one_point():
     rows = sample("infer")["layers"]
     one, two = merged_layers(rows, {"byte_counters": ["bytes_read"]})
-    assert (one.name, one.macs, one.cycles, one.bytes) == ("conv1 + conv2", 29_000, 740, 900) and (two.name, two.cycles) == ("dense", 260)
+    assert (one.name, one.macs, one.cycles, one.bytes) == ("conv1 + conv2", 29_000, 740, 900) and (
+        two.name,
+        two.cycles,
+    ) == ("dense", 260)
     estimated = merged_layers(sample("plan")["layers"], None)
-    assert [(point.name, point.cycles, point.bytes) for point in estimated] == [("conv1", 200, 300), ("conv2", 500, 400), ("dense", 210, 300)]
+    assert [(point.name, point.cycles, point.bytes) for point in estimated] == [
+        ("conv1", 200, 300),
+        ("conv2", 500, 400),
+        ("dense", 210, 300),
+    ]
 
 
 def test_bytes_are_those_of_the_cores_own_counters():
     counters = {"bytes_read": 1, "bytes_written": 2, "code_bytes": 40}
-    assert moved(counters, {"byte_counters": ["bytes_read", "code_bytes"]}) == 41 and moved(counters, None) == 3 and moved({}, {}) == 0
+    assert (
+        moved(counters, {"byte_counters": ["bytes_read", "code_bytes"]}) == 41
+        and moved(counters, None) == 3
+        and moved({}, {}) == 0
+    )
 
 
 @pytest.mark.parametrize("ceilings", [None, {}, {"macs": None}, {"macs": 0}])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Back ends of the compiler, one an instruction set."""
+
 from importlib import import_module
 from pkgutil import iter_modules
 

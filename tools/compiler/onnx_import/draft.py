@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Graph under construction: nodes added under names of the model's, tensors brought into an order of axes."""
+"""Graph under construction: nodes added under names of the model's, tensors brought into an order
+of axes."""
+
 from dataclasses import replace
 from math import prod
 
@@ -13,7 +15,8 @@ from .views import Constant, View, factored
 
 __all__ = ["MOST_AXES", "MOST_ELEMENTS", "Draft"]
 
-#: Elements that a tensor may have, computed constants all together: as many as the largest board's memory holds.
+#: Elements that a tensor may have, computed constants all together: as many as the largest board's
+#: memory holds.
 MOST_ELEMENTS = 2**26
 MOST_AXES = 8
 
@@ -24,12 +27,14 @@ class Draft:
     Attributes
     ----------
     graph : Graph
-    node : the model's node that is being translated; names and origins of the graph's nodes come from it
+    node : the model's node that is being translated;
+        names and origins of the graph's nodes come from it
 
     Parameters
     ----------
     reserved : names of the model's own tensors, which no other gets
     """
+
     def __init__(self, name, reserved=()):
         self.graph = Graph(name)
         self.node = None
@@ -54,14 +59,20 @@ class Draft:
         part : what the node does where one of the model's becomes several
         """
         name = self._unique(f"{self.node.name}_{part}" if part else self.node.name, self._names)
-        output = self._unique(output or f"{name}:0", self.graph.tensors, () if output else self._reserved)
-        node = kind(name=name, inputs=list(tensors), output=output, origin=self.node.operator, **attributes)
+        output = self._unique(
+            output or f"{name}:0", self.graph.tensors, () if output else self._reserved
+        )
+        node = kind(
+            name=name, inputs=list(tensors), output=output, origin=self.node.operator, **attributes
+        )
         try:
             shape = node_shape(node, *(self.graph.shape(tensor) for tensor in tensors))
         except ValueError as error:
             raise Refused(f"shapes do not fit: {error}") from None
         if prod(shape) > MOST_ELEMENTS:
-            raise Refused(f"its result has {prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken")
+            raise Refused(
+                f"its result has {prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken"
+            )
         self._names.add(name)
         self.graph.nodes.append(node)
         self._makers[output] = node
@@ -76,11 +87,15 @@ class Draft:
         return name
 
     def view(self, tensor, axes, **flags):
-        return View(tensor, self.graph.shape(tensor), tuple(tuple(group) for group in axes), **flags)
+        return View(
+            tensor, self.graph.shape(tensor), tuple(tuple(group) for group in axes), **flags
+        )
 
     def same(self, kind, view, output, part="", **attributes):
         """A node that works element by element: its result is seen as its source is."""
-        return self.view(self.add(kind, view.tensor, output=output, part=part, **attributes), view.axes)
+        return self.view(
+            self.add(kind, view.tensor, output=output, part=part, **attributes), view.axes
+        )
 
     # Orders of axes
 
@@ -102,21 +117,34 @@ class Draft:
         return self._arranged[key]
 
     def arranged(self, view, groups):
-        """Name of a tensor that has an axis for each of ``groups``, tuples of the model's axes; those that are in none must be one long."""
+        """Name of a tensor that has an axis for each of ``groups``, tuples of the model's axes;
+        those that are in none must be one long."""
         flat = tuple(axis for group in groups for at in group for axis in view.long(view.axes[at]))
-        return self._moved(view, flat, tuple(prod(view.lengths[at] for at in group) for group in groups))
+        return self._moved(
+            view, flat, tuple(prod(view.lengths[at] for at in group) for group in groups)
+        )
 
     def plain(self, view, keep=False):
-        """The view of a tensor that has the model's axes as they are; without the first where it is one long (the inputs'), unless ``keep``."""
+        """The view of a tensor that has the model's axes as they are; without the first where it is
+        one long (the inputs'), unless ``keep``."""
         lengths = view.lengths
         first = 1 if len(lengths) > 1 and lengths[0] == 1 and not keep else 0
         tensor = self.ordered(view, lengths[first:])
-        return self.view(tensor, [()] * first + [(axis,) for axis in range(len(lengths) - first)], grid=view.grid, integer=view.integer)
+        return self.view(
+            tensor,
+            [()] * first + [(axis,) for axis in range(len(lengths) - first)],
+            grid=view.grid,
+            integer=view.integer,
+        )
 
     def seen(self, view, lengths):
-        """The view with axes of ``lengths``: of the same tensor where that goes, else of a reshaped one."""
+        """The view with axes of ``lengths``: of the same tensor where that goes, else of a reshaped
+        one."""
         if prod(lengths) != prod(view.lengths):
-            raise Refused(f"{view.lengths} has {prod(view.lengths)} elements, {tuple(lengths)} has {prod(lengths)}")
+            raise Refused(
+                f"{view.lengths} has {prod(view.lengths)} elements, {tuple(lengths)} has "
+                f"{prod(lengths)}"
+            )
         if len(lengths) > MOST_AXES:
             raise Refused(f"its result has {len(lengths)} axes, at most {MOST_AXES} are taken")
         found = view.reshaped(lengths)
@@ -124,16 +152,28 @@ class Draft:
             return found
         first = 1 if len(lengths) > 1 and lengths[0] == 1 else 0
         tensor = self.ordered(view, tuple(lengths[first:]))
-        return self.view(tensor, [()] * first + [(axis,) for axis in range(len(lengths) - first)], grid=view.grid, integer=view.integer)
+        return self.view(
+            tensor,
+            [()] * first + [(axis,) for axis in range(len(lengths) - first)],
+            grid=view.grid,
+            integer=view.integer,
+        )
 
     def single_axes(self, view, axes):
         """The view with one axis of the tensor for each of the model's ``axes``."""
         if all(view.single(axis) is not None for axis in axes):
-            return replace(view, axes=tuple((view.single(at),) if at in axes else group for at, group in enumerate(view.axes)))
+            return replace(
+                view,
+                axes=tuple(
+                    (view.single(at),) if at in axes else group
+                    for at, group in enumerate(view.axes)
+                ),
+            )
         return self.plain(view, keep=0 in axes)
 
     def conform(self, operand, target):
-        """Name of a tensor that broadcasts to that of ``target`` as the model broadcasts ``operand`` to it."""
+        """Name of a tensor that broadcasts to that of ``target`` as the model broadcasts
+        ``operand`` to it."""
         operand_lengths = (1,) * (len(target.axes) - len(operand.lengths)) + tuple(operand.lengths)
         shape, order = factored(target, operand_lengths)
         if isinstance(operand, Constant):
@@ -144,16 +184,20 @@ class Draft:
         aligned = operand.aligned(len(target.axes))
         wanted = tuple(shape[at] for at in order)
         if aligned.shape == wanted and all(
-                aligned.long(mine) == tuple(axis for axis in theirs if aligned.shape[axis] > 1)
-                for mine, theirs in zip(aligned.axes, target.axes, strict=True)):
+            aligned.long(mine) == tuple(axis for axis in theirs if aligned.shape[axis] > 1)
+            for mine, theirs in zip(aligned.axes, target.axes, strict=True)
+        ):
             return operand.tensor
         cut = self.ordered(operand, shape)
-        return self.arranged(self.view(cut, [(axis,) for axis in range(len(shape))]), [(at,) for at in order])
+        return self.arranged(
+            self.view(cut, [(axis,) for axis in range(len(shape))]), [(at,) for at in order]
+        )
 
     # Ports
 
     def input(self, value, lengths, batched, order):
-        """View of an input of the network, its tensor's axes in ``order`` of the user's (without that of the inputs)."""
+        """View of an input of the network, its tensor's axes in ``order`` of the user's (without
+        that of the inputs)."""
         user = lengths[1:] if batched else lengths
         shape = tuple(user[axis] for axis in order)
         if len(lengths) > MOST_AXES:
@@ -169,25 +213,38 @@ class Draft:
         """The tensor's numbers lie on ``grid``; the first that the model names stays."""
         tensor = self.graph.tensors[tensor]
         if tensor.scale is None:
-            tensor.scale, tensor.zero_point, tensor.bits, tensor.signed = grid.scale, grid.zero_point, grid.bits, grid.signed
+            tensor.scale, tensor.zero_point, tensor.bits, tensor.signed = (
+                grid.scale,
+                grid.zero_point,
+                grid.bits,
+                grid.signed,
+            )
 
     def may_be_negative(self, view):
         """Whether a tensor that a node makes may have values below zero."""
         return view.tensor in self._makers and not never_negative(self._makers.get, view.tensor)
 
     def integer_input(self, tensor, grid=None):
-        """What the whole numbers of an input stand for: real numbers on ``grid``, ``None``: themselves."""
+        """What the whole numbers of an input stand for: real numbers on ``grid``, ``None``:
+        themselves."""
         at = next((at for at, port in enumerate(self.graph.inputs) if port.tensor == tensor), None)
         if at is None:
-            raise Refused("its input is made of whole numbers inside the network; an integer input of the network is taken")
+            raise Refused(
+                "its input is made of whole numbers inside the network; an integer input of "
+                "the network is taken"
+            )
         if self._integers.setdefault(tensor, grid) != grid:
-            raise Refused("the same input is taken in two ways; one scale and zero point for all nodes that read it is taken")
+            raise Refused(
+                "the same input is taken in two ways; one scale and zero point for all nodes "
+                "that read it is taken"
+            )
         if grid is not None:
             self.graph.inputs[at] = replace(self.graph.inputs[at], **vars(grid))
             self.set_grid(tensor, grid)
 
     def stand_in(self, name, lengths):
-        """View of a tensor that a node should have made that was refused; the graph is thrown away."""
+        """View of a tensor that a node should have made that was refused; the graph is thrown
+        away."""
         name = self._unique(name, self.graph.tensors)
         self.graph.tensors[name] = Tensor(name, tuple(lengths))
         return self.view(name, [(axis,) for axis in range(len(lengths))])
@@ -210,4 +267,13 @@ class Draft:
         else:
             tensor = view.tensor
         grid = {} if view.grid is None else vars(view.grid)
-        self.graph.outputs.append(Port(name, tensor, tuple(order[axis] for axis in range(len(user))), tuple(user), batched, **grid))
+        self.graph.outputs.append(
+            Port(
+                name,
+                tensor,
+                tuple(order[axis] for axis in range(len(user))),
+                tuple(user),
+                batched,
+                **grid,
+            )
+        )

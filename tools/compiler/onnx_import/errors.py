@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Models that cannot be taken, with every reason."""
+
 from ...errors import InputError
 
 __all__ = ["OnnxError", "Refused", "listed"]
 
 
 class Refused(Exception):
-    """A node that is not taken: the text names the attribute or operand and what is taken instead."""
+    """A node that is not taken: the text names the attribute or operand and what is taken
+    instead."""
 
 
 class OnnxError(InputError):
@@ -16,6 +18,7 @@ class OnnxError(InputError):
     ----------
     refusals : list of (node name, operator, reason); of a file that is broken as a whole empty
     """
+
     def __init__(self, text, refusals=()):
         super().__init__(text)
         self.refusals = list(refusals)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weights that a model keeps in files of their own: only in the model's folder, and only by a plain way there."""
+"""Weights that a model keeps in files of their own: only in the model's folder, and only by a plain
+way there."""
+
 from pathlib import PurePosixPath, PureWindowsPath
 
 from .errors import OnnxError
@@ -20,13 +22,23 @@ def external_bytes(path, tensor, entries, expected):
     location = entries.get("location", "")
     what = f"{path}: constant {tensor}: external data {location!r}"
     parts = PurePosixPath(location).parts
-    if not parts or PurePosixPath(location).is_absolute() or PureWindowsPath(location).drive or ".." in parts or "\\" in location or "\0" in location:
+    if (
+        not parts
+        or PurePosixPath(location).is_absolute()
+        or PureWindowsPath(location).drive
+        or ".." in parts
+        or "\\" in location
+        or "\0" in location
+    ):
         raise OnnxError(f"{what} is not inside the model's folder")
     place = path.parent
     for part in parts:
         place = place / part
         if place.is_symlink():
-            raise OnnxError(f"{what} goes through the symbolic link {place.name}; a file in the model's own folder is taken")
+            raise OnnxError(
+                f"{what} goes through the symbolic link {place.name}; a file in the model's "
+                f"own folder is taken"
+            )
     if not place.is_file():
         raise OnnxError(f"{what} is no file")
     try:
@@ -34,9 +46,14 @@ def external_bytes(path, tensor, entries, expected):
         size = place.stat().st_size
         length = int(entries["length"]) if entries.get("length") else size - offset
     except ValueError:
-        raise OnnxError(f"{what} has offset {entries.get('offset')!r} and length {entries.get('length')!r}; numbers are expected") from None
+        raise OnnxError(
+            f"{what} has offset {entries.get('offset')!r} and length "
+            f"{entries.get('length')!r}; numbers are expected"
+        ) from None
     if length != expected or offset < 0 or offset + length > size:
-        raise OnnxError(f"{what} has {length} bytes from byte {offset} of {size}, the constant takes {expected}")
+        raise OnnxError(
+            f"{what} has {length} bytes from byte {offset} of {size}, the constant takes {expected}"
+        )
     with open(place, "rb") as file:
         file.seek(offset)
         return file.read(length)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators on constants, computed during import: the chains with which exporters spell shapes and prepare weights."""
+"""Operators on constants, computed during import: the chains with which exporters spell shapes and
+prepare weights."""
+
 from copy import copy
 from dataclasses import replace
 from math import prod
@@ -24,7 +26,11 @@ def _constant(step):
     for name in ("value", "value_float", "value_int", "value_floats", "value_ints"):
         value = step.attribute(name)
         if value is not None:
-            return value if isinstance(value, np.ndarray) else np.asarray(value, np.float64 if "float" in name else np.int64)
+            return (
+                value
+                if isinstance(value, np.ndarray)
+                else np.asarray(value, np.float64 if "float" in name else np.int64)
+            )
     raise Refused("value_string or sparse_value; numbers and dense arrays are taken")
 
 
@@ -32,16 +38,28 @@ def _cast(step):
     data, to = step.operand(0).data, step.attribute("to")
     if to in (1, 10, 11, 16):
         return data.astype(np.float64)
-    whole = {2: np.uint8, 3: np.int8, 4: np.uint16, 5: np.int16, 6: np.int32, 7: np.int64, 9: np.bool_, 12: np.uint32, 13: np.uint64}
+    whole = {
+        2: np.uint8,
+        3: np.int8,
+        4: np.uint16,
+        5: np.int16,
+        6: np.int32,
+        7: np.int64,
+        9: np.bool_,
+        12: np.uint32,
+        13: np.uint64,
+    }
     if to not in whole:
-        raise Refused(f"to = {to}; floats of 16 bits and more, integers of 8 and more, and bool are taken")
+        raise Refused(
+            f"to = {to}; floats of 16 bits and more, integers of 8 and more, and bool are taken"
+        )
     return data.astype(whole[to])
 
 
 def _gather(step):
     data, index = step.operand(0).data, step.operand(1).data
-    axis, = step.counted("axis", [step.attribute("axis", 0)], data.ndim)
-    _bounded((*data.shape[:axis], *index.shape, *data.shape[axis + 1:]))
+    (axis,) = step.counted("axis", [step.attribute("axis", 0)], data.ndim)
+    _bounded((*data.shape[:axis], *index.shape, *data.shape[axis + 1 :]))
     return np.take(data, index, axis=axis)
 
 
@@ -50,15 +68,23 @@ def _slice(step):
     starts, stops = step.numbers(1, "starts"), step.numbers(2, "ends")
     axes = step.counted("axes", step.numbers(3, "axes", list(range(len(starts)))), data.ndim)
     cut = [slice(None)] * data.ndim
-    for axis, start, stop, pace in zip(axes, starts, stops, step.numbers(4, "steps", [1] * len(starts)), strict=True):
-        # Before the first element means, counting backwards, all of them; numpy would count it from the end.
+    for axis, start, stop, pace in zip(
+        axes, starts, stops, step.numbers(4, "steps", [1] * len(starts)), strict=True
+    ):
+        # Before the first element means, counting backwards, all of them; numpy would count it from
+        # the end.
         cut[axis] = slice(start, None if pace < 0 and stop < -data.shape[axis] else stop, pace)
     return data[tuple(cut)]
 
 
 def _squeeze(step):
     data = step.operand(0).data
-    return np.squeeze(data, tuple(step.axes(data.ndim, [axis for axis, length in enumerate(data.shape) if length == 1])))
+    return np.squeeze(
+        data,
+        tuple(
+            step.axes(data.ndim, [axis for axis, length in enumerate(data.shape) if length == 1])
+        ),
+    )
 
 
 def _unsqueeze(step):
@@ -95,14 +121,23 @@ def _reduce(function):
     def reduce(step):
         data = step.operand(0).data
         axes = step.axes(data.ndim, None)
-        return np.asarray(function(data, axis=None if axes is None else tuple(axes), keepdims=bool(step.attribute("keepdims", 1))))
+        return np.asarray(
+            function(
+                data,
+                axis=None if axes is None else tuple(axes),
+                keepdims=bool(step.attribute("keepdims", 1)),
+            )
+        )
+
     return reduce
 
 
 def _divide(first, second):
     if first.dtype.kind in "iu":
         # ONNX divides whole numbers towards zero.
-        return (np.sign(first) * np.sign(second) * (np.abs(first) // np.abs(second))).astype(first.dtype)
+        return (np.sign(first) * np.sign(second) * (np.abs(first) // np.abs(second))).astype(
+            first.dtype
+        )
     return first / second
 
 
@@ -119,27 +154,63 @@ def _elementwise(function):
         data = [operand.data for operand in step.operands]
         _bounded(np.broadcast_shapes(*(one.shape for one in data)))
         return function(*data)
+
     return apply
 
 
 #: Operator -> function of a step that computes it on constants.
 FOLDED = {
-    "Constant": _constant, "ConstantOfShape": _filled, "Shape": lambda step: _shape(step, step.operand(0).data.shape),
-    "Identity": lambda step: step.operand(0).data, "Dropout": lambda step: step.operand(0).data, "Cast": _cast, "Gather": _gather, "Slice": _slice,
-    "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Reshape": _reshape, "Flatten": _flatten, "Expand": _expand, "Range": _range,
-    "Concat": lambda step: np.concatenate([operand.data for operand in step.operands], axis=step.attribute("axis")),
+    "Constant": _constant,
+    "ConstantOfShape": _filled,
+    "Shape": lambda step: _shape(step, step.operand(0).data.shape),
+    "Identity": lambda step: step.operand(0).data,
+    "Dropout": lambda step: step.operand(0).data,
+    "Cast": _cast,
+    "Gather": _gather,
+    "Slice": _slice,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze,
+    "Reshape": _reshape,
+    "Flatten": _flatten,
+    "Expand": _expand,
+    "Range": _range,
+    "Concat": lambda step: np.concatenate(
+        [operand.data for operand in step.operands], axis=step.attribute("axis")
+    ),
     "Transpose": lambda step: np.transpose(step.operand(0).data, step.attribute("perm")),
-    "ReduceProd": _reduce(np.prod), "ReduceSum": _reduce(np.sum), "ReduceMax": _reduce(np.max), "ReduceMin": _reduce(np.min),
-    "Add": _elementwise(np.add), "Sub": _elementwise(np.subtract), "Mul": _elementwise(np.multiply), "Div": _elementwise(_divide),
-    "Pow": _elementwise(np.power), "Neg": _elementwise(np.negative), "Sqrt": _elementwise(np.sqrt), "Exp": _elementwise(np.exp),
-    "Reciprocal": _elementwise(np.reciprocal), "Abs": _elementwise(np.abs), "Floor": _elementwise(np.floor), "Ceil": _elementwise(np.ceil),
+    "ReduceProd": _reduce(np.prod),
+    "ReduceSum": _reduce(np.sum),
+    "ReduceMax": _reduce(np.max),
+    "ReduceMin": _reduce(np.min),
+    "Add": _elementwise(np.add),
+    "Sub": _elementwise(np.subtract),
+    "Mul": _elementwise(np.multiply),
+    "Div": _elementwise(_divide),
+    "Pow": _elementwise(np.power),
+    "Neg": _elementwise(np.negative),
+    "Sqrt": _elementwise(np.sqrt),
+    "Exp": _elementwise(np.exp),
+    "Reciprocal": _elementwise(np.reciprocal),
+    "Abs": _elementwise(np.abs),
+    "Floor": _elementwise(np.floor),
+    "Ceil": _elementwise(np.ceil),
     "Mod": lambda step: _elementwise(np.fmod if step.attribute("fmod", 0) else np.mod)(step),
-    "Equal": _elementwise(np.equal), "Where": _elementwise(lambda condition, yes, no: np.where(condition.astype(bool), yes, no)),
+    "Equal": _elementwise(np.equal),
+    "Where": _elementwise(lambda condition, yes, no: np.where(condition.astype(bool), yes, no)),
 }
 #: What moves elements and leaves their values, so that a grid stays.
 _MOVED = {"Identity", "Dropout", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 #: Operators that may do without an operand behind the first.
-_OPTIONAL = {"Slice", "Squeeze", "Unsqueeze", "Dropout", "ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin"}
+_OPTIONAL = {
+    "Slice",
+    "Squeeze",
+    "Unsqueeze",
+    "Dropout",
+    "ReduceProd",
+    "ReduceSum",
+    "ReduceMax",
+    "ReduceMin",
+}
 
 
 def _shape(step, lengths):
@@ -147,13 +218,19 @@ def _shape(step, lengths):
 
 
 def fold(step):
-    """:class:`Constant` that the operator gives on constants alone; ``None`` where it is none of those computed here."""
+    """:class:`Constant` that the operator gives on constants alone; ``None`` where it is none of
+    those computed here."""
     if step.operator not in FOLDED:
         return None
-    if None in step.operands[:None if step.operator not in _OPTIONAL else 1]:
+    if None in step.operands[: None if step.operator not in _OPTIONAL else 1]:
         raise Refused("an operand is left out")
-    if any(operand.whole for operand in step.operands if operand is not None) and step.operator not in _MOVED:
-        raise Refused("computed from quantised constants; a DequantizeLinear in front of it is taken")
+    if (
+        any(operand.whole for operand in step.operands if operand is not None)
+        and step.operator not in _MOVED
+    ):
+        raise Refused(
+            "computed from quantised constants; a DequantizeLinear in front of it is taken"
+        )
     try:
         with np.errstate(all="ignore"):
             data = np.asarray(FOLDED[step.operator](step))
@@ -170,7 +247,10 @@ def _moved(step, grid):
     if not np.ndim(grid.scale):
         return grid
     along = copy(step)
-    along.operands = [Constant(np.broadcast_to(grid.scale, step.operand(0).data.shape)), *step.operands[1:]]
+    along.operands = [
+        Constant(np.broadcast_to(grid.scale, step.operand(0).data.shape)),
+        *step.operands[1:],
+    ]
     scale = np.asarray(FOLDED[step.operator](along))
     for axis in range(scale.ndim):
         first = np.take(scale, [0], axis=axis)

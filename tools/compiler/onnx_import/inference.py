@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shapes as onnx tells them, for the results of refused nodes. In a process of its own: on a broken model onnx may end the one it runs in."""
+"""Shapes as onnx tells them, for the results of refused nodes. In a process of its own: on a broken
+model onnx may end the one it runs in."""
+
 import json
 import subprocess
 import sys
@@ -29,11 +31,22 @@ def inferred_shapes(path, model):
 
     Parameters
     ----------
-    model : Model read from the file at ``path``; nodes that are none of onnx's would make it give up, and are left out
+    model : Model read from the file at ``path``;
+        nodes that are none of onnx's would make it give up, and are left out
     """
-    order = [next(filter(None, node.outputs)) for node in model.nodes if node.name not in model.refused and any(node.outputs)]
+    order = [
+        next(filter(None, node.outputs))
+        for node in model.nodes
+        if node.name not in model.refused and any(node.outputs)
+    ]
     try:
-        done = subprocess.run([sys.executable, "-c", _SCRIPT, str(path)], input=json.dumps(order), capture_output=True, text=True, timeout=_SECONDS)
+        done = subprocess.run(
+            [sys.executable, "-c", _SCRIPT, str(path)],
+            input=json.dumps(order),
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+        )
     except subprocess.TimeoutExpired:
         return {}
     if done.returncode:

@@ -1,16 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""In which order of axes an input is best kept: that of the first operator behind it that wants rows, columns, channels."""
+"""In which order of axes an input is best kept: that of the first operator behind it that wants
+rows, columns, channels."""
 
 __all__ = ["wanted_order"]
 
-_MAPS = {"Conv", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization"}
+_MAPS = {
+    "Conv",
+    "MaxPool",
+    "AveragePool",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
+    "BatchNormalization",
+}
 #: Operators that leave the axes of their first operand as they are.
-_THROUGH = {"Identity", "Cast", "Relu", "LeakyRelu", "Clip", "Sigmoid", "Tanh", "Neg", "Abs", "Add", "Sub", "Mul", "Div", "Dropout", "Pad",
-            "QuantizeLinear", "DequantizeLinear"}
+_THROUGH = {
+    "Identity",
+    "Cast",
+    "Relu",
+    "LeakyRelu",
+    "Clip",
+    "Sigmoid",
+    "Tanh",
+    "Neg",
+    "Abs",
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Dropout",
+    "Pad",
+    "QuantizeLinear",
+    "DequantizeLinear",
+}
 
 
 def wanted_order(model, name, count):
-    """Order of the axes of the input ``name`` behind its first one, ``None`` where nothing asks for another than its own.
+    """Order of the axes of the input ``name`` behind its first one, ``None`` where nothing asks for
+    another than its own.
 
     Parameters
     ----------
@@ -31,6 +57,8 @@ def wanted_order(model, name, count):
             return tuple(axis - 1 for axis in (*source[2:], source[1]))
         if node.operator in _THROUGH and node.outputs:
             seen[node.outputs[0]] = source
-        elif node.operator == "Transpose" and sorted(node.attributes.get("perm", ())) == list(range(count)):
+        elif node.operator == "Transpose" and sorted(node.attributes.get("perm", ())) == list(
+            range(count)
+        ):
             seen[node.outputs[0]] = tuple(source[axis] for axis in node.attributes["perm"])
     return None

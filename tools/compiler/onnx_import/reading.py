@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model's file, read and checked: nodes with plain attributes, constants as arrays. The only module that knows the package onnx."""
+"""A model's file, read and checked: nodes with plain attributes, constants as arrays. The only
+module that knows the package onnx."""
+
 from collections import Counter
 from dataclasses import dataclass, field
 from math import prod
@@ -27,6 +29,7 @@ _LEARNING = "ai.onnx.ml"
 @dataclass
 class Node:
     """A node of the model: ``attributes`` are numbers, strings, lists of those, or arrays."""
+
     name: str
     operator: str
     domain: str
@@ -37,7 +40,9 @@ class Node:
 
 @dataclass(frozen=True)
 class Value:
-    """An input or output: ``shape`` has a number, a name or ``None`` for each axis, or is ``None`` where the model does not say it."""
+    """An input or output: ``shape`` has a number, a name or ``None`` for each axis, or is ``None``
+    where the model does not say it."""
+
     name: str
     dtype: np.dtype
     shape: tuple | None
@@ -45,8 +50,9 @@ class Value:
 
 @dataclass
 class Model:
-    """A model's graph, nodes in an order in which each follows those whose results it reads; ``refused``: name -> reason, of nodes
-    that are not ONNX's."""
+    """A model's graph, nodes in an order in which each follows those whose results it reads;
+    ``refused``: name -> reason, of nodes that are not ONNX's."""
+
     name: str
     opset: int
     nodes: list = field(default_factory=list)
@@ -62,22 +68,31 @@ def _onnx():
         import onnx.checker
         import onnx.numpy_helper
     except ImportError:
-        raise NoDeviceError("reading a model needs the package onnx: pip install 'quintet[compile]'") from None
+        raise NoDeviceError(
+            "reading a model needs the package onnx: pip install 'quintet[compile]'"
+        ) from None
     return onnx
 
 
 def _first_line(error):
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return next(
+        (line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__
+    )
 
 
 def read_model(path):
-    """:class:`Model` out of the file at ``path``. Raises :class:`OnnxError`, or NoDeviceError where onnx is not installed."""
+    """:class:`Model` out of the file at ``path``. Raises :class:`OnnxError`, or NoDeviceError where
+    onnx is not installed."""
     path = Path(path)
     onnx = _onnx()
     from google.protobuf.message import DecodeError
+
     try:
         if (size := path.stat().st_size) > _MOST_BYTES:
-            raise OnnxError(f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the weights as external data")
+            raise OnnxError(
+                f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the "
+                f"weights as external data"
+            )
         content = path.read_bytes()
     except OSError as error:
         raise OnnxError(f"{path}: {error.strerror or error}") from None
@@ -100,19 +115,29 @@ def read_model(path):
     elements = sum(prod(tensor.dims) for tensor in proto.graph.initializer)
     if elements > _MOST_ELEMENTS:
         raise OnnxError(f"{path}: {elements:,} weights, at most {_MOST_ELEMENTS:,} are taken")
-    model.constants = {tensor.name: _array(path, onnx, tensor) for tensor in proto.graph.initializer}
+    model.constants = {
+        tensor.name: _array(path, onnx, tensor) for tensor in proto.graph.initializer
+    }
     if proto.graph.sparse_initializer:
         raise OnnxError(f"{path}: weights kept as sparse tensors; dense ones are taken")
-    model.inputs = [_value(path, onnx, value, "input") for value in proto.graph.input if value.name not in model.constants]
+    model.inputs = [
+        _value(path, onnx, value, "input")
+        for value in proto.graph.input
+        if value.name not in model.constants
+    ]
     model.outputs = [_value(path, onnx, value, "output") for value in proto.graph.output]
     known = {*model.constants, *(value.name for value in model.inputs)}
     model.nodes = _ordered(path, _nodes(path, onnx, proto.graph), known)
     made = known | {name for node in model.nodes for name in node.outputs}
     for value in model.outputs:
         if value.name not in made:
-            raise OnnxError(f"{path}: nothing makes the output {value.name}{suggestion(value.name, sorted(made), 'there are')}")
+            raise OnnxError(
+                f"{path}: nothing makes the output "
+                f"{value.name}{suggestion(value.name, sorted(made), 'there are')}"
+            )
     if not model.refused:
-        # Of a whole model the checker tells its first fault alone; nodes at fault are listed with whatever else is refused.
+        # Of a whole model the checker tells its first fault alone; nodes at fault are listed with
+        # whatever else is refused.
         _check(path, onnx, proto, model)
     return model
 
@@ -123,13 +148,20 @@ def _opset(path, onnx, proto):
     if not versions:
         raise OnnxError(f"{path}: names no opset; {OLDEST_OPSET} to {newest} are taken")
     if not OLDEST_OPSET <= max(versions) <= newest:
-        raise OnnxError(f"{path}: opset {max(versions)}; {OLDEST_OPSET} to {newest} are taken (by onnx {onnx.__version__})")
+        raise OnnxError(
+            f"{path}: opset {max(versions)}; {OLDEST_OPSET} to {newest} are taken (by onnx "
+            f"{onnx.__version__})"
+        )
     return max(versions)
 
 
 def _names(path, graph):
     """Names are text; those of tensors that nodes, inputs and constants make are each used once."""
-    every = [name for node in graph.node for name in (node.name, node.op_type, node.domain, *node.input, *node.output)]
+    every = [
+        name
+        for node in graph.node
+        for name in (node.name, node.op_type, node.domain, *node.input, *node.output)
+    ]
     every += [one.name for one in (*graph.initializer, *graph.input, *graph.output)]
     # Protobuf gives bytes where a text is no UTF-8.
     broken = [name for name in every if not isinstance(name, str)]
@@ -137,7 +169,9 @@ def _names(path, graph):
         raise OnnxError(f"{path}: the name {broken[0]!r} is no UTF-8")
     made = Counter(name for node in graph.node for name in node.output if name)
     made.update(tensor.name for tensor in graph.initializer)
-    made.update({value.name for value in graph.input} - {tensor.name for tensor in graph.initializer})
+    made.update(
+        {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
+    )
     twice = [name for name, count in made.items() if count > 1]
     if twice:
         raise OnnxError(f"{path}: more than one node, input or constant makes {', '.join(twice)}")
@@ -147,7 +181,8 @@ def _name_all(graph):
     """Give every node a name of its own.
 
     ONNX has names of nodes as labels: they may be missing, and several nodes may share one. A node
-    without a name gets its operator and its number, one whose name is taken gets its number behind it.
+    without a name gets its operator and its number, one whose name is taken gets its number behind
+    it.
     """
     names, given = {node.name for node in graph.node}, set()
     for index, node in enumerate(graph.node):
@@ -163,13 +198,18 @@ def _refused(onnx, proto, opset):
     """Node's name -> why it is no valid node of ONNX's own operators."""
     context = type(onnx.checker.DEFAULT_CONTEXT)()
     learning = [entry.version for entry in proto.opset_import if entry.domain == _LEARNING]
-    context.ir_version, context.opset_imports = proto.ir_version, {"": opset, **({_LEARNING: learning[0]} if learning else {})}
+    context.ir_version, context.opset_imports = (
+        proto.ir_version,
+        {"": opset, **({_LEARNING: learning[0]} if learning else {})},
+    )
     refused = {}
     for node in proto.graph.node:
         if node.domain not in (*_DEFAULT_DOMAINS, _LEARNING):
             refused[node.name] = f"of the domain {node.domain}; only ONNX's own operators are taken"
         elif any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
-            refused[node.name] = "holds a graph of its own (control flow); only what always runs is taken"
+            refused[node.name] = (
+                "holds a graph of its own (control flow); only what always runs is taken"
+            )
         else:
             try:
                 onnx.checker.check_node(node, context)
@@ -182,19 +222,31 @@ def _array(path, onnx, tensor):
     """Values of a constant: float64, or whole numbers as they are."""
     dims = list(tensor.dims)
     if len(dims) > _MOST_AXES or any(length < 0 for length in dims):
-        raise OnnxError(f"{path}: constant {tensor.name} has the shape {dims}; at most {_MOST_AXES} axes are taken")
+        raise OnnxError(
+            f"{path}: constant {tensor.name} has the shape {dims}; at most {_MOST_AXES} axes "
+            f"are taken"
+        )
     if tensor.data_type == onnx.TensorProto.STRING:
         raise OnnxError(f"{path}: constant {tensor.name} holds text; numbers are taken")
     try:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            tensor.raw_data = external_bytes(path, tensor.name, {entry.key: entry.value for entry in tensor.external_data}, _bytes(onnx, tensor))
+            tensor.raw_data = external_bytes(
+                path,
+                tensor.name,
+                {entry.key: entry.value for entry in tensor.external_data},
+                _bytes(onnx, tensor),
+            )
             tensor.data_location = onnx.TensorProto.DEFAULT
             del tensor.external_data[:]
         data = onnx.numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError) as error:
-        raise OnnxError(f"{path}: constant {tensor.name} cannot be read: {_first_line(error)}") from None
+        raise OnnxError(
+            f"{path}: constant {tensor.name} cannot be read: {_first_line(error)}"
+        ) from None
     if data.dtype.kind == "c":
-        raise OnnxError(f"{path}: constant {tensor.name} holds complex numbers; real ones are taken")
+        raise OnnxError(
+            f"{path}: constant {tensor.name} holds complex numbers; real ones are taken"
+        )
     if data.dtype.kind in "iub":
         return data
     # Signalling NaNs would warn; what is no number is refused where it is used.
@@ -203,16 +255,24 @@ def _array(path, onnx, tensor):
 
 
 def _bytes(onnx, tensor):
-    """Bytes that the constant's values take, of elements smaller than a byte as many as they need."""
-    bits = {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}.get(onnx.TensorProto.DataType.Name(tensor.data_type))
+    """Bytes that the constant's values take, of elements smaller than a byte as many as they
+    need."""
+    bits = {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}.get(
+        onnx.TensorProto.DataType.Name(tensor.data_type)
+    )
     if bits is None:
         bits = 8 * np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)).itemsize
     return -(-prod(tensor.dims) * bits // 8)
 
 
 def _small(data):
-    """Types that numpy knows by an extension alone: whole numbers of 4 bits and less, floats of 16 and less."""
-    return data.astype(np.int8) if data.dtype.name.startswith(("int", "uint")) else data.astype(np.float64)
+    """Types that numpy knows by an extension alone: whole numbers of 4 bits and less, floats of 16
+    and less."""
+    return (
+        data.astype(np.int8)
+        if data.dtype.name.startswith(("int", "uint"))
+        else data.astype(np.float64)
+    )
 
 
 def _value(path, onnx, value, what):
@@ -225,7 +285,9 @@ def _value(path, onnx, value, what):
     except (KeyError, TypeError):
         raise OnnxError(f"{path}: {what} {value.name} has no type of elements") from None
     if dtype.kind not in "fiu" and not dtype.name.startswith(("bfloat", "int", "uint")):
-        raise OnnxError(f"{path}: {what} {value.name} holds {dtype.name}; floats and integers are taken")
+        raise OnnxError(
+            f"{path}: {what} {value.name} holds {dtype.name}; floats and integers are taken"
+        )
     if not tensor.HasField("shape"):
         return Value(value.name, dtype, None)
     return Value(value.name, dtype, tuple(map(_length, tensor.shape.dim)))
@@ -248,7 +310,9 @@ def _nodes(path, onnx, graph):
             try:
                 found = onnx.helper.get_attribute_value(attribute)
             except ValueError:
-                raise OnnxError(f"{path}: {node.name} ({node.op_type}): attribute {attribute.name} has no value") from None
+                raise OnnxError(
+                    f"{path}: {node.name} ({node.op_type}): attribute {attribute.name} has no value"
+                ) from None
             found = [_text(one) for one in found] if isinstance(found, list) else _text(found)
             attributes[attribute.name] = found
         domain = "" if node.domain in _DEFAULT_DOMAINS else node.domain
@@ -260,15 +324,20 @@ def _text(value):
 
 
 def _ordered(path, nodes, known):
-    """Nodes each after those whose results it reads; a circle and a tensor that nothing makes are refused."""
+    """Nodes each after those whose results it reads; a circle and a tensor that nothing makes are
+    refused."""
     nodes = list(nodes)
     made = {name for node in nodes for name in node.outputs if name}
     for node in nodes:
         for name in node.inputs:
             if name and name not in made and name not in known:
-                raise OnnxError(f"{path}: {node.name} ({node.operator}) reads {name}, which nothing makes")
+                raise OnnxError(
+                    f"{path}: {node.name} ({node.operator}) reads {name}, which nothing makes"
+                )
     makers = {name: node for node in nodes for name in node.outputs if name}
-    waiting = {node.name: {makers[name].name for name in node.inputs if name in makers} for node in nodes}
+    waiting = {
+        node.name: {makers[name].name for name in node.inputs if name in makers} for node in nodes
+    }
     by_name = {node.name: node for node in nodes}
     readers = {}
     for name, needs in waiting.items():
@@ -284,7 +353,10 @@ def _ordered(path, nodes, known):
                 ready.append(reader)
     if len(ordered) < len(nodes):
         left = [name for name, needs in waiting.items() if needs]
-        raise OnnxError(f"{path}: the nodes {', '.join(left[:8])}{', ...' if len(left) > 8 else ''} stand in a cycle or behind one")
+        raise OnnxError(
+            f"{path}: the nodes {', '.join(left[:8])}{', ...' if len(left) > 8 else ''} stand "
+            f"in a cycle or behind one"
+        )
     return ordered
 
 
@@ -297,7 +369,8 @@ def _check(path, onnx, proto, model):
     checked.CopyFrom(proto)
     del checked.graph.node[:]
     checked.graph.node.extend(nodes)
-    # Shapes of intermediate tensors and of outputs are computed, never believed; the checker wants outputs to have some.
+    # Shapes of intermediate tensors and of outputs are computed, never believed; the checker wants
+    # outputs to have some.
     del checked.graph.value_info[:]
     for value in checked.graph.output:
         value.type.tensor_type.shape.SetInParent()

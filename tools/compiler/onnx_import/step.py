@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One node of the model while it is translated, and the table of what translates which operator."""
+
 import numpy as np
 
 from .errors import Refused
@@ -7,15 +8,18 @@ from .views import Constant, View
 
 __all__ = ["OPERATORS", "Step", "operator"]
 
-#: Operator -> function of a :class:`Step` that gives the value of its first output, or a list with one for each.
+#: Operator -> function of a :class:`Step` that gives the value of its first output, or a list with
+#: one for each.
 OPERATORS = {}
 
 
 def operator(*names):
     """Enter a function as what translates the operators ``names``."""
+
     def enter(function):
         OPERATORS.update(dict.fromkeys(names, function))
         return function
+
     return enter
 
 
@@ -31,8 +35,15 @@ class Step:
     outputs : list of names, empty where one is left out
     used : set of the names that other nodes or the network's outputs read
     """
+
     def __init__(self, draft, node, opset, operands, used):
-        self.draft, self.operator, self.opset, self.operands, self.used = draft, node.operator, opset, operands, used
+        self.draft, self.operator, self.opset, self.operands, self.used = (
+            draft,
+            node.operator,
+            opset,
+            operands,
+            used,
+        )
         self.outputs, self._attributes = node.outputs, node.attributes
 
     def attribute(self, name, default=None):
@@ -46,14 +57,18 @@ class Step:
         """The operand as a View, of whatever numbers."""
         found = self.operand(index)
         if not isinstance(found, View):
-            raise Refused(f"{what} is a constant; a tensor that depends on the network's inputs is taken")
+            raise Refused(
+                f"{what} is a constant; a tensor that depends on the network's inputs is taken"
+            )
         return found
 
     def flowing(self, index=0, what="its input"):
         """The operand as a View of real numbers."""
         found = self.view(index, what)
         if found.grid is not None:
-            raise Refused(f"{what} holds quantised numbers; a DequantizeLinear in front of it is taken")
+            raise Refused(
+                f"{what} holds quantised numbers; a DequantizeLinear in front of it is taken"
+            )
         if found.integer:
             raise Refused(f"{what} holds whole numbers; a Cast to float in front of it is taken")
         return found
@@ -66,18 +81,24 @@ class Step:
         if not isinstance(found, Constant):
             raise Refused(f"{what} depends on the network's inputs; a constant is taken")
         if found.whole:
-            raise Refused(f"{what} holds quantised numbers; a DequantizeLinear in front of it is taken")
+            raise Refused(
+                f"{what} holds quantised numbers; a DequantizeLinear in front of it is taken"
+            )
         return found
 
     def numbers(self, index, what, default=None):
-        """The operand as a list of whole numbers (axes, lengths, borders), ``default`` where it is left out."""
+        """The operand as a list of whole numbers (axes, lengths, borders), ``default`` where it is
+        left out."""
         found = self.operand(index)
         if found is None:
             return default
         if not isinstance(found, Constant):
             raise Refused(f"{what} depends on the network's inputs; a constant is taken")
         if found.data.ndim > 1 or found.data.dtype.kind not in "iu":
-            raise Refused(f"{what} is an array of {found.data.dtype} with {found.data.ndim} axes; a list of whole numbers is taken")
+            raise Refused(
+                f"{what} is an array of {found.data.dtype} with {found.data.ndim} axes; a list "
+                f"of whole numbers is taken"
+            )
         return [int(number) for number in found.data.ravel()]
 
     def number(self, index, what, default=None):
@@ -90,14 +111,21 @@ class Step:
         return float(found.data.reshape(()))
 
     def axes(self, count, default=None, index=1):
-        """Axes out of the attribute ``axes`` or operand ``index``, counted from the front, of a tensor that has ``count``."""
-        given = self.attribute("axes") if self.attribute("axes") is not None else self.numbers(index, "axes")
+        """Axes out of the attribute ``axes`` or operand ``index``, counted from the front, of a
+        tensor that has ``count``."""
+        given = (
+            self.attribute("axes")
+            if self.attribute("axes") is not None
+            else self.numbers(index, "axes")
+        )
         return default if given is None else self.counted("axes", given, count)
 
     def counted(self, what, axes, count):
         """``axes`` counted from the front, each once."""
         axes = list(axes)
-        if any(not -count <= axis < count for axis in axes) or len({axis % max(count, 1) for axis in axes}) != len(axes):
+        if any(not -count <= axis < count for axis in axes) or len(
+            {axis % max(count, 1) for axis in axes}
+        ) != len(axes):
             raise Refused(f"{what} {axes} of a tensor of {count} axes")
         return [axis % count for axis in axes]
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model's nodes, one after the other, into the graph's; what cannot be taken is collected and listed as a whole."""
+"""A model's nodes, one after the other, into the graph's; what cannot be taken is collected and
+listed as a whole."""
+
 from dataclasses import replace
 
 from .draft import MOST_ELEMENTS, Draft
@@ -16,9 +18,12 @@ __all__ = ["import_onnx"]
 
 #: What is taken instead of operators that are often met.
 _INSTEAD = {
-    "ConvTranspose": "a Conv behind a Resize (nearest) is taken", "RNN": "LSTM and GRU are taken",
-    "QLinearConv": "the same network in QDQ form is taken", "QLinearMatMul": "the same network in QDQ form is taken",
-    "ConvInteger": "the same network in QDQ form is taken", "MatMulInteger": "the same network in QDQ form is taken",
+    "ConvTranspose": "a Conv behind a Resize (nearest) is taken",
+    "RNN": "LSTM and GRU are taken",
+    "QLinearConv": "the same network in QDQ form is taken",
+    "QLinearMatMul": "the same network in QDQ form is taken",
+    "ConvInteger": "the same network in QDQ form is taken",
+    "MatMulInteger": "the same network in QDQ form is taken",
     "DynamicQuantizeLinear": "fixed scales (QDQ form) are taken",
 }
 #: Value of a tensor that a refused node should have made and of which not even the shape is known.
@@ -41,7 +46,10 @@ def import_onnx(path):
 class _Translation:
     def __init__(self, path, model):
         self.path, self.model = path, model
-        self.draft, self.refusals = Draft(model.name, {name for node in model.nodes for name in node.outputs}), []
+        self.draft, self.refusals = (
+            Draft(model.name, {name for node in model.nodes for name in node.outputs}),
+            [],
+        )
         self.values = {name: Constant(data) for name, data in model.constants.items()}
         self.read = {name for node in model.nodes for name in node.inputs if name}
         self.used = self.read | {value.name for value in model.outputs}
@@ -56,7 +64,10 @@ class _Translation:
             for value in self.model.outputs:
                 self._output(value)
         if not self.refusals and not self.draft.graph.nodes:
-            raise OnnxError(f"{self.path}: the network computes nothing: its outputs are its inputs or constants")
+            raise OnnxError(
+                f"{self.path}: the network computes nothing: its outputs are its inputs or "
+                f"constants"
+            )
         if self.refusals:
             raise OnnxError(f"{self.path}: cannot be taken:{listed(self.refusals)}", self.refusals)
         return self.draft.graph
@@ -65,20 +76,33 @@ class _Translation:
         self.refusals.append((name, operator, str(reason)))
 
     def _input(self, value):
-        """Into the graph's tensors; the first axis counts inputs where it is one long or has no number."""
+        """Into the graph's tensors; the first axis counts inputs where it is one long or has no
+        number."""
         shape = value.shape
         self.values[value.name] = _UNKNOWN
         if shape is None:
             return self._refuse(value.name, "input", "has no shape; fixed lengths are taken")
-        batched = bool(shape) and (not isinstance(shape[0], int) or len(shape) > 1 and shape[0] == 1)
+        batched = bool(shape) and (
+            not isinstance(shape[0], int) or len(shape) > 1 and shape[0] == 1
+        )
         lengths = (1, *shape[1:]) if batched else shape
-        wrong = [f"axis {axis} has {'no length' if length is None else f'the length {length}'}" for axis, length in enumerate(lengths)
-                 if not isinstance(length, int) or length < 1]
+        wrong = [
+            f"axis {axis} has {'no length' if length is None else f'the length {length}'}"
+            for axis, length in enumerate(lengths)
+            if not isinstance(length, int) or length < 1
+        ]
         if wrong:
-            return self._refuse(value.name, "input", f"{', '.join(wrong)}; fixed lengths are taken, the first axis (the inputs') alone may vary")
+            return self._refuse(
+                value.name,
+                "input",
+                f"{', '.join(wrong)}; fixed lengths are taken, the first axis (the inputs') "
+                f"alone may vary",
+            )
         order = wanted_order(self.model, value.name, len(lengths)) if batched else None
         try:
-            self.values[value.name] = self.draft.input(value, lengths, batched, order or tuple(range(len(lengths) - batched)))
+            self.values[value.name] = self.draft.input(
+                value, lengths, batched, order or tuple(range(len(lengths) - batched))
+            )
         except Refused as reason:
             self._refuse(value.name, "input", reason)
 
@@ -88,8 +112,13 @@ class _Translation:
             return self._refuse(value.name, "output", "is a constant")
         lengths = found.lengths
         told = value.shape
-        if told is not None and (len(told) != len(lengths) or any(isinstance(a, int) and a != b for a, b in zip(told, lengths, strict=True))):
-            return self._refuse(value.name, "output", f"should have the shape {told}, the nodes give {lengths}")
+        if told is not None and (
+            len(told) != len(lengths)
+            or any(isinstance(a, int) and a != b for a, b in zip(told, lengths, strict=True))
+        ):
+            return self._refuse(
+                value.name, "output", f"should have the shape {told}, the nodes give {lengths}"
+            )
         self.draft.node = replace(self.model.nodes[-1], name=value.name, operator="")
         self.draft.output(value.name, found, len(lengths) > 1 and lengths[0] == 1)
 
@@ -103,35 +132,52 @@ class _Translation:
             results = self._translated(step, node)
         except Refused as reason:
             self._refuse(node.name, node.operator, reason)
-            results = [self._stand_in(name, operands) if name in self.read else _UNKNOWN for name in node.outputs]
+            results = [
+                self._stand_in(name, operands) if name in self.read else _UNKNOWN
+                for name in node.outputs
+            ]
         if not isinstance(results, list | tuple):
             results = [results]
-        for name, value in zip(node.outputs, [*results, *[_UNKNOWN] * len(node.outputs)], strict=False):
+        for name, value in zip(
+            node.outputs, [*results, *[_UNKNOWN] * len(node.outputs)], strict=False
+        ):
             if name:
                 self.values[name] = _UNKNOWN if value is None else value
 
     def _translated(self, step, node):
         if node.name in self.model.refused:
             raise Refused(self.model.refused[node.name])
-        constant = all(isinstance(operand, Constant) or operand is None for operand in step.operands)
+        constant = all(
+            isinstance(operand, Constant) or operand is None for operand in step.operands
+        )
         if constant:
             # Operators on constants alone are computed; few of them run on tensors that flow, too.
             found = fold(step)
             if found is not None:
                 self.folded += found.data.size
                 if self.folded > MOST_ELEMENTS:
-                    raise Refused(f"the constants computed so far have {self.folded:,} elements, at most {MOST_ELEMENTS:,} are taken")
+                    raise Refused(
+                        f"the constants computed so far have {self.folded:,} elements, at most "
+                        f"{MOST_ELEMENTS:,} are taken"
+                    )
                 return found
         if node.operator not in OPERATORS and node.operator not in FOLDED:
-            raise Refused(f"this operator is not taken{'; ' + _INSTEAD[node.operator] if node.operator in _INSTEAD else ''}")
+            raise Refused(
+                f"this operator is not "
+                f"taken{'; ' + _INSTEAD[node.operator] if node.operator in _INSTEAD else ''}"
+            )
         if any(operand is _UNKNOWN for operand in step.operands):
             return [_UNKNOWN] * len(node.outputs)
         if node.operator not in OPERATORS:
-            raise Refused("an operand depends on the network's inputs; this operator is taken of constants alone")
+            raise Refused(
+                "an operand depends on the network's inputs; this operator is taken of "
+                "constants alone"
+            )
         return OPERATORS[node.operator](step)
 
     def _stand_in(self, name, operands):
-        """For the result of a refused node a tensor of the shape that onnx tells, so that the nodes behind it are looked at as well."""
+        """For the result of a refused node a tensor of the shape that onnx tells, so that the nodes
+        behind it are looked at as well."""
         if self._inferred is None:
             self._inferred = inferred_shapes(self.path, self.model)
         lengths = self._inferred.get(name)

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Values during import: constants, and tensors of the graph together with the axes under which the model sees them.
+"""Values during import: constants, and tensors of the graph together with the axes under which the
+model sees them.
 
-A model's NCHW tensor is a graph's NHWC tensor seen through an order of axes; Transpose, Flatten, Reshape, Squeeze and Unsqueeze mostly change
-what is seen and not the tensor. So maps stay rows, columns, channels, and Transposes around convolutions vanish.
+A model's NCHW tensor is a graph's NHWC tensor seen through an order of axes; Transpose, Flatten,
+Reshape, Squeeze and Unsqueeze mostly change what is seen and not the tensor. So maps stay rows,
+columns, channels, and Transposes around convolutions vanish.
 """
+
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -14,7 +17,9 @@ __all__ = ["Constant", "Grid", "View", "factored"]
 
 @dataclass(frozen=True)
 class Grid:
-    """Whole numbers that stand for real ones: (number - ``zero_point``) * ``scale``. ``scale`` of a constant may be an array that broadcasts."""
+    """Whole numbers that stand for real ones: (number - ``zero_point``) * ``scale``. ``scale`` of a
+    constant may be an array that broadcasts."""
+
     scale: object
     zero_point: int
     bits: int
@@ -23,7 +28,9 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A constant in the model's axes; of a QDQ model with the ``grid`` that its real numbers lie on. ``whole``: still the grid's numbers."""
+    """A constant in the model's axes; of a QDQ model with the ``grid`` that its real numbers lie
+    on. ``whole``: still the grid's numbers."""
+
     data: np.ndarray
     grid: Grid | None = None
     whole: bool = False
@@ -41,11 +48,13 @@ class View:
     ----------
     tensor : str, its name
     shape : tuple, lengths of the tensor's own axes
-    axes : tuple of tuples: for each of the model's axes the tensor's axes that it consists of, the most significant first. The tensor's axes
-        that are one long may be missing, those of more elements occur once; an empty tuple is an axis of one element, the inputs' as well.
+    axes : tuple of tuples: for each of the model's axes the tensor's axes that it consists of,
+        the most significant first. The tensor's axes that are one long may be missing, those of
+        more elements occur once; an empty tuple is an axis of one element, the inputs' as well.
     grid : Grid, between QuantizeLinear and DequantizeLinear
     integer : bool, whole numbers that stand for themselves (an integer input, the result of ArgMax)
     """
+
     tensor: str
     shape: tuple
     axes: tuple
@@ -67,7 +76,8 @@ class View:
         return tuple(axis for group in self.axes for axis in self.long(group))
 
     def single(self, axis):
-        """The tensor's one axis that the model's ``axis`` is, or ``None`` where it is several or none."""
+        """The tensor's one axis that the model's ``axis`` is, or ``None`` where it is several or
+        none."""
         group = self.axes[axis]
         if len(group) == 1:
             return group[0]
@@ -78,7 +88,8 @@ class View:
         return replace(self, axes=tuple(self.axes[axis] for axis in order))
 
     def reshaped(self, lengths):
-        """The same tensor seen with axes of ``lengths``, or ``None`` where an axis of the tensor would have to be cut."""
+        """The same tensor seen with axes of ``lengths``, or ``None`` where an axis of the tensor
+        would have to be cut."""
         left, axes = list(self.flat), []
         for length in lengths:
             group, reach = [], 1
@@ -96,8 +107,9 @@ class View:
 
 
 def factored(view, lengths):
-    """For an operand of ``lengths`` that is broadcast to ``view`` (as many axes as the model's): lengths of its axes, cut as the view's groups
-    are, and the order that brings them into that of the tensor's axes; axes that the view's groups lack are one long and stand first."""
+    """For an operand of ``lengths`` that is broadcast to ``view`` (as many axes as the model's):
+    lengths of its axes, cut as the view's groups are, and the order that brings them into that of
+    the tensor's axes; axes that the view's groups lack are one long and stand first."""
     cut, places = [], []
     for group, length in zip(view.axes, lengths, strict=True):
         for axis in group:

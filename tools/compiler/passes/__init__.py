@@ -1,24 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Passes that all machines share: the same network in fewer and plainer nodes."""
+
 from . import activations, affine, constants, moving, normal, padding, recurrent, windows
 from .editor import Editor
 
 __all__ = ["RULES", "apply", "simplify"]
 
-#: Name -> rule: a function of an :class:`Editor` and one of its nodes that changes the graph and says whether it did.
-RULES = {rule.__name__: rule for rule in (
-    constants.fold_constants, constants.remove_no_ops,
-    windows.pool_reductions, recurrent.take_last_state, normal.recognise_layer_norm,
-    moving.merge_reshapes, moving.merge_transposes, moving.sink_transposes, moving.move_into_dense, moving.move_into_ports,
-    affine.binary_to_affine, affine.merge_affines, affine.sink_affines, affine.fold_behind, affine.fold_before,
-    padding.fold_padding, activations.plainer_activation, activations.recognise_hard_swish, activations.merge_limits, activations.fuse_activation,
-)}
+#: Name -> rule: a function of an :class:`Editor` and one of its nodes that changes the graph and
+#: says whether it did.
+RULES = {
+    rule.__name__: rule
+    for rule in (
+        constants.fold_constants,
+        constants.remove_no_ops,
+        windows.pool_reductions,
+        recurrent.take_last_state,
+        normal.recognise_layer_norm,
+        moving.merge_reshapes,
+        moving.merge_transposes,
+        moving.sink_transposes,
+        moving.move_into_dense,
+        moving.move_into_ports,
+        affine.binary_to_affine,
+        affine.merge_affines,
+        affine.sink_affines,
+        affine.fold_behind,
+        affine.fold_before,
+        padding.fold_padding,
+        activations.plainer_activation,
+        activations.recognise_hard_swish,
+        activations.merge_limits,
+        activations.fuse_activation,
+    )
+}
 
 
 def apply(graph, rules):
-    """A new graph: ``rules`` of RULES applied until none of them changes anything, then nodes dropped whose results nobody reads."""
+    """A new graph: ``rules`` of RULES applied until none of them changes anything, then nodes
+    dropped whose results nobody reads."""
     editor = Editor(graph)
-    # Every rule takes a node away or moves one towards the outputs; the bound is for a rule that would not.
+    # Every rule takes a node away or moves one towards the outputs; the bound is for a rule that
+    # would not.
     for _ in range(len(graph.nodes) + 10):
         changed = False
         for name in list(editor.nodes):
@@ -32,6 +54,7 @@ def apply(graph, rules):
 
 
 def simplify(graph):
-    """A new graph that computes the same: constants folded, normalisations, paddings and biases in the convolutions and dense layers,
-    Transposes gone as far as may be, activations fused. Tensors that stay keep their names; inputs and outputs are found by their ports."""
+    """A new graph that computes the same: constants folded, normalisations, paddings and biases in
+    the convolutions and dense layers, Transposes gone as far as may be, activations fused. Tensors
+    that stay keep their names; inputs and outputs are found by their ports."""
     return apply(graph, RULES.values())

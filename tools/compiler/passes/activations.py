@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Activations: plainer ones, several in a row, and into the layer in front."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,13 @@ _FUSED = {"relu", "leaky", "clip"}
 
 def _plain(activation):
     """The plainest activation that gives the same."""
-    if activation.function == "clip" and activation.low == 0 and activation.high == np.inf or activation.function == "leaky" and activation.alpha == 0:
+    if (
+        activation.function == "clip"
+        and activation.low == 0
+        and activation.high == np.inf
+        or activation.function == "leaky"
+        and activation.alpha == 0
+    ):
         return replace(activation, function="relu", alpha=0.0, low=-np.inf, high=np.inf)
     return activation
 
@@ -42,7 +49,11 @@ def merge_limits(editor, node):
     if inner is None or _limits(inner) is None:
         return False
     (low, high), (least, most) = _limits(inner), _limits(node)
-    limit = {"function": "clip", "low": float(np.clip(low, least, most)), "high": float(np.clip(high, least, most))}
+    limit = {
+        "function": "clip",
+        "low": float(np.clip(low, least, most)),
+        "high": float(np.clip(high, least, most)),
+    }
     if first is inner:
         editor.join(first, node, **limit)
     else:
@@ -68,7 +79,16 @@ def recognise_hard_swish(editor, node):
     for source, other in (node.inputs, node.inputs[::-1]):
         gate = editor.maker(other, Activation)
         if gate is not None and gate.function == "hard_sigmoid" and gate.inputs[0] == source:
-            editor.put(Activation(name=node.name, inputs=[source], output=node.output, origin=f"{gate.origin}+{node.origin}", function="hard_swish",
-                                  alpha=gate.alpha, beta=gate.beta))
+            editor.put(
+                Activation(
+                    name=node.name,
+                    inputs=[source],
+                    output=node.output,
+                    origin=f"{gate.origin}+{node.origin}",
+                    function="hard_swish",
+                    alpha=gate.alpha,
+                    beta=gate.beta,
+                )
+            )
             return True
     return False

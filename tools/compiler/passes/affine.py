@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Factors and terms a channel: out of arithmetic with constants, into convolutions and dense layers."""
+"""Factors and terms a channel: out of arithmetic with constants, into convolutions and dense
+layers."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +21,12 @@ def binary_to_affine(editor, node):
     source, data = (node.inputs[1], first) if second is None else (node.inputs[0], second)
     shape = editor.shape(source)
     channels = shape[-1] if shape else 1
-    if not shape or editor.shape(node.output) != shape or data.size not in (1, data.shape[-1] if data.ndim else 1) or data.size > channels:
+    if (
+        not shape
+        or editor.shape(node.output) != shape
+        or data.size not in (1, data.shape[-1] if data.ndim else 1)
+        or data.size > channels
+    ):
         return False
     values, one = np.array(np.broadcast_to(data.ravel(), channels)), np.ones(channels)
     if node.function in ("mul", "add"):
@@ -30,7 +37,17 @@ def binary_to_affine(editor, node):
         scale, shift = 1 / values, 0 * one
     else:
         return False
-    editor.put(Affine(name=node.name, inputs=[source], output=node.output, origin=node.origin, scale=scale, shift=shift, activation=node.activation))
+    editor.put(
+        Affine(
+            name=node.name,
+            inputs=[source],
+            output=node.output,
+            origin=node.origin,
+            scale=scale,
+            shift=shift,
+            activation=node.activation,
+        )
+    )
     return True
 
 
@@ -44,7 +61,12 @@ def merge_affines(editor, node):
     if not isinstance(node, Affine):
         return False
     first = editor.sole_source(node, Affine | LayerNorm)
-    if first is None or getattr(first, "activation", None) is not None or isinstance(first, LayerNorm) and node.activation is not None:
+    if (
+        first is None
+        or getattr(first, "activation", None) is not None
+        or isinstance(first, LayerNorm)
+        and node.activation is not None
+    ):
         return False
     scale, shift = _arrays(editor, node)
     changes = {"scale": first.scale * scale, "shift": first.shift * scale + shift}
@@ -55,18 +77,31 @@ def merge_affines(editor, node):
 
 
 def sink_affines(editor, node):
-    """One factor and one term for all elements may as well come behind a Reshape or Transpose, where a layer can take them."""
+    """One factor and one term for all elements may as well come behind a Reshape or Transpose,
+    where a layer can take them."""
     affine = editor.sole_source(node, Affine) if isinstance(node, Reshape | Transpose) else None
     if affine is None or affine.activation is not None:
         return False
     scale, shift = _arrays(editor, affine)
     if np.any(scale != scale[0]) or np.any(shift != shift[0]):
         return False
-    before, ones = editor.unused(f"{node.output}_before", editor.tensors), np.ones(editor.shape(node.output)[-1])
+    before, ones = (
+        editor.unused(f"{node.output}_before", editor.tensors),
+        np.ones(editor.shape(node.output)[-1]),
+    )
     editor.tensors[before] = Tensor(before, editor.shape(node.output))
     editor.remove(affine)
     editor.put(replace(node, inputs=[affine.inputs[0]], output=before))
-    editor.put_behind(editor.nodes[node.name], replace(affine, inputs=[before], output=node.output, scale=scale[0] * ones, shift=shift[0] * ones))
+    editor.put_behind(
+        editor.nodes[node.name],
+        replace(
+            affine,
+            inputs=[before],
+            output=node.output,
+            scale=scale[0] * ones,
+            shift=shift[0] * ones,
+        ),
+    )
     return True
 
 
@@ -78,14 +113,25 @@ def fold_behind(editor, node):
     if layer is None or layer.activation is not None or len(layer.inputs) > 1:
         return False
     scale, shift = _arrays(editor, node)
-    steps = None if layer.weight_scale is None or not np.all(scale) else layer.weight_scale * np.abs(scale)
-    editor.join(layer, node, weights=layer.weights * scale.reshape(-1, *(1,) * (layer.weights.ndim - 1)),
-                bias=(0 if layer.bias is None else layer.bias) * scale + shift, weight_scale=steps, activation=node.activation)
+    steps = (
+        None
+        if layer.weight_scale is None or not np.all(scale)
+        else layer.weight_scale * np.abs(scale)
+    )
+    editor.join(
+        layer,
+        node,
+        weights=layer.weights * scale.reshape(-1, *(1,) * (layer.weights.ndim - 1)),
+        bias=(0 if layer.bias is None else layer.bias) * scale + shift,
+        weight_scale=steps,
+        activation=node.activation,
+    )
     return True
 
 
 def fold_before(editor, node):
-    """Into the layer behind, where no padding stands between them: zeros of the padding are not shifted."""
+    """Into the layer behind, where no padding stands between them: zeros of the padding are not
+    shifted."""
     if not isinstance(node, Conv | Dense):
         return False
     affine = editor.sole_source(node, Affine)
@@ -105,5 +151,11 @@ def fold_before(editor, node):
         weights, added = node.weights * np.tile(scale, times), node.weights @ np.tile(shift, times)
     bias = node.bias if not np.any(added) else added + (0 if node.bias is None else node.bias)
     even = node.weight_scale is not None and np.all(scale == scale[0]) and scale[0] != 0
-    editor.swallow(affine, replace(node), weights=weights, bias=bias, weight_scale=node.weight_scale * abs(scale[0]) if even else None)
+    editor.swallow(
+        affine,
+        replace(node),
+        weights=weights,
+        bias=bias,
+        weight_scale=node.weight_scale * abs(scale[0]) if even else None,
+    )
     return True

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What needs no computing at run time."""
+
 import numpy as np
 
 from ..evaluate import run_node
@@ -37,7 +38,13 @@ def _does_nothing(editor, node):
     if isinstance(node, Affine):
         return bool(np.all(node.scale == 1) and np.all(node.shift == 0))
     if isinstance(node, Activation):
-        return node.function == "clip" and node.low == -np.inf and node.high == np.inf or node.function == "leaky" and node.alpha == 1
+        return (
+            node.function == "clip"
+            and node.low == -np.inf
+            and node.high == np.inf
+            or node.function == "leaky"
+            and node.alpha == 1
+        )
     return isinstance(node, Concat) and len(node.inputs) == 1
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Graph that passes change: who makes and who reads a tensor is known at every moment."""
+
 from dataclasses import replace
 
 from ..graph import Graph, Tensor
@@ -17,6 +18,7 @@ class Editor:
     tensors : dict, name -> Tensor
     inputs, outputs : lists of ports
     """
+
     def __init__(self, graph):
         self.name = graph.name
         self.nodes, self.makers, self._readers = {}, {}, {}
@@ -28,8 +30,16 @@ class Editor:
     def graph(self):
         """The graph as it is now, without tensors that nobody knows."""
         nodes = list(self.nodes.values())
-        known = {name for node in nodes for name in (*node.inputs, node.output)} | {port.tensor for port in (*self.inputs, *self.outputs)}
-        return Graph(self.name, list(self.inputs), list(self.outputs), nodes, {name: tensor for name, tensor in self.tensors.items() if name in known})
+        known = {name for node in nodes for name in (*node.inputs, node.output)} | {
+            port.tensor for port in (*self.inputs, *self.outputs)
+        }
+        return Graph(
+            self.name,
+            list(self.inputs),
+            list(self.outputs),
+            nodes,
+            {name: tensor for name, tensor in self.tensors.items() if name in known},
+        )
 
     def shape(self, tensor):
         return self.tensors[tensor].shape
@@ -58,7 +68,8 @@ class Editor:
         return readers[0]
 
     def sole_source(self, node, kind):
-        """The node of class ``kind`` that makes the first operand of ``node`` for it alone, else ``None``."""
+        """The node of class ``kind`` that makes the first operand of ``node`` for it alone, else
+        ``None``."""
         made = self.maker(node.inputs[0], kind)
         return made if made is not None and self.sole_reader(made.output) is node else None
 
@@ -85,15 +96,27 @@ class Editor:
         del self.nodes[node.name]
 
     def join(self, first, second, **changes):
-        """``first`` does what ``second``, the reader of its result, did: it makes that node's tensor, with ``changes``."""
+        """``first`` does what ``second``, the reader of its result, did: it makes that node's
+        tensor, with ``changes``."""
         self.remove(second)
-        origin = first.origin if not second.origin or second.origin == first.origin else f"{first.origin}+{second.origin}"
+        origin = (
+            first.origin
+            if not second.origin or second.origin == first.origin
+            else f"{first.origin}+{second.origin}"
+        )
         self.put(replace(first, output=second.output, origin=origin, **changes))
 
     def swallow(self, first, second, **changes):
-        """``second`` does what ``first``, the maker of its first operand, did: it reads that node's operand, with ``changes``."""
-        origin = second.origin if not first.origin or second.origin == first.origin else f"{first.origin}+{second.origin}"
-        self.put(replace(second, inputs=[first.inputs[0], *second.inputs[1:]], origin=origin, **changes))
+        """``second`` does what ``first``, the maker of its first operand, did: it reads that node's
+        operand, with ``changes``."""
+        origin = (
+            second.origin
+            if not first.origin or second.origin == first.origin
+            else f"{first.origin}+{second.origin}"
+        )
+        self.put(
+            replace(second, inputs=[first.inputs[0], *second.inputs[1:]], origin=origin, **changes)
+        )
         if not self.readers(first.output) and not self.kept(first.output):
             self.remove(first)
 
@@ -102,14 +125,29 @@ class Editor:
         self.remove(node)
         old, new = self.tensors[node.output], self.tensors[tensor]
         if new.scale is None and new.data is None:
-            new.scale, new.zero_point, new.bits, new.signed = old.scale, old.zero_point, old.bits, old.signed
+            new.scale, new.zero_point, new.bits, new.signed = (
+                old.scale,
+                old.zero_point,
+                old.bits,
+                old.signed,
+            )
         for reader in self.readers(node.output):
-            self.put(replace(reader, inputs=[tensor if name == node.output else name for name in reader.inputs]))
-        self.outputs = [replace(port, tensor=tensor) if port.tensor == node.output else port for port in self.outputs]
+            self.put(
+                replace(
+                    reader,
+                    inputs=[tensor if name == node.output else name for name in reader.inputs],
+                )
+            )
+        self.outputs = [
+            replace(port, tensor=tensor) if port.tensor == node.output else port
+            for port in self.outputs
+        ]
 
     def put_before(self, node, added):
         """Add the node ``added`` in front of ``node``; its result gets a tensor."""
-        self.tensors[added.output] = Tensor(added.output, node_shape(added, *(self.shape(name) for name in added.inputs)))
+        self.tensors[added.output] = Tensor(
+            added.output, node_shape(added, *(self.shape(name) for name in added.inputs))
+        )
         self._put_at(list(self.nodes).index(node.name), added)
 
     def put_behind(self, node, added):

@@ -1,22 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reshapes and Transposes: joined, moved towards the outputs, and taken into what follows."""
+
 from dataclasses import replace
 
 import numpy as np
 
 from ..graph import Activation, Binary, Dense, Reshape, Tensor, Transpose
 
-__all__ = ["merge_reshapes", "merge_transposes", "move_into_dense", "move_into_ports", "sink_transposes"]
+__all__ = [
+    "merge_reshapes",
+    "merge_transposes",
+    "move_into_dense",
+    "move_into_ports",
+    "sink_transposes",
+]
 
 
 def merge_reshapes(editor, node):
-    """Of Reshapes in a row the last is enough; a Transpose that moves axes of one element only is a Reshape."""
+    """Of Reshapes in a row the last is enough; a Transpose that moves axes of one element only is a
+    Reshape."""
     if isinstance(node, Transpose):
         shape = editor.shape(node.inputs[0])
         long = [axis for axis in node.order if shape[axis] > 1]
         if long != sorted(long) or list(node.order) == sorted(node.order):
             return False
-        editor.put(Reshape(name=node.name, inputs=node.inputs, output=node.output, origin=node.origin, shape=editor.shape(node.output)))
+        editor.put(
+            Reshape(
+                name=node.name,
+                inputs=node.inputs,
+                output=node.output,
+                origin=node.origin,
+                shape=editor.shape(node.output),
+            )
+        )
         return True
     first = editor.maker(node.inputs[0], Reshape) if isinstance(node, Reshape) else None
     if first is None:
@@ -35,14 +51,17 @@ def merge_transposes(editor, node):
 
 
 def sink_transposes(editor, node):
-    """What works element by element is done before its operands' Transpose, which may so meet another one, a dense layer or an output."""
+    """What works element by element is done before its operands' Transpose, which may so meet
+    another one, a dense layer or an output."""
     if not isinstance(node, Activation | Binary):
         return False
     flowing = [name for name in node.inputs if editor.data(name) is None]
     moves = [editor.maker(name, Transpose) for name in flowing]
     if not moves or None in moves or any(move.order != moves[0].order for move in moves):
         return False
-    if any(reader is not node for move in moves for reader in editor.readers(move.output)) or any(editor.kept(move.output) for move in moves):
+    if any(reader is not node for move in moves for reader in editor.readers(move.output)) or any(
+        editor.kept(move.output) for move in moves
+    ):
         return False
     order, rank = moves[0].order, len(moves[0].order)
     back = [int(axis) for axis in np.argsort(order)]
@@ -61,8 +80,18 @@ def sink_transposes(editor, node):
         inputs.append(editor.constant(f"{name}_transposed", data))
     # The node that computes keeps its name, the tensor in the model's own axes keeps its.
     output = editor.unused(f"{node.output}_before", editor.tensors)
-    editor.tensors[output] = replace(editor.tensors[node.output], name=output, shape=tuple(editor.shape(node.output)[axis] for axis in back))
-    move = Transpose(name=editor.unused(f"{node.name}_transpose", editor.nodes), inputs=[output], output=node.output, origin=moves[0].origin, order=order)
+    editor.tensors[output] = replace(
+        editor.tensors[node.output],
+        name=output,
+        shape=tuple(editor.shape(node.output)[axis] for axis in back),
+    )
+    move = Transpose(
+        name=editor.unused(f"{node.name}_transpose", editor.nodes),
+        inputs=[output],
+        output=node.output,
+        origin=moves[0].origin,
+        order=order,
+    )
     editor.put(replace(node, inputs=inputs, output=output))
     editor.put_behind(editor.nodes[node.name], move)
     for old in {old.name: old for old in moves}.values():
@@ -71,7 +100,8 @@ def sink_transposes(editor, node):
 
 
 def move_into_dense(editor, node):
-    """A dense layer reads all elements: a Reshape in front of it says nothing, a Transpose is one of its weights."""
+    """A dense layer reads all elements: a Reshape in front of it says nothing, a Transpose is one
+    of its weights."""
     if not isinstance(node, Dense) or node.steps:
         return False
     move = editor.maker(node.inputs[0], Reshape | Transpose)
@@ -81,27 +111,48 @@ def move_into_dense(editor, node):
         editor.swallow(move, node)
         return True
     inner = node.weights.reshape(len(node.weights), *editor.shape(move.output))
-    weights = inner.transpose(0, *(int(axis) + 1 for axis in np.argsort(move.order))).reshape(node.weights.shape)
+    weights = inner.transpose(0, *(int(axis) + 1 for axis in np.argsort(move.order))).reshape(
+        node.weights.shape
+    )
     editor.swallow(move, node, weights=np.ascontiguousarray(weights))
     return True
 
 
 def move_into_ports(editor, node):
-    """A Transpose of an input that nothing else reads, or of which the result is an output, is an order of the user's axes."""
+    """A Transpose of an input that nothing else reads, or of which the result is an output, is an
+    order of the user's axes."""
     if not isinstance(node, Transpose):
         return False
     source = node.inputs[0]
     back = np.argsort(node.order)
     if editor.kept(node.output) and editor.maker(source) is not None:
-        editor.outputs = [replace(port, tensor=source, order=tuple(port.order[axis] for axis in back)) if port.tensor == node.output else port
-                          for port in editor.outputs]
+        editor.outputs = [
+            replace(port, tensor=source, order=tuple(port.order[axis] for axis in back))
+            if port.tensor == node.output
+            else port
+            for port in editor.outputs
+        ]
         return True
-    if editor.sole_reader(source) is not node or not any(port.tensor == source for port in editor.inputs):
+    if editor.sole_reader(source) is not node or not any(
+        port.tensor == source for port in editor.inputs
+    ):
         return False
-    editor.inputs = [replace(port, tensor=node.output, order=tuple(port.order[axis] for axis in node.order)) if port.tensor == source else port
-                     for port in editor.inputs]
+    editor.inputs = [
+        replace(port, tensor=node.output, order=tuple(port.order[axis] for axis in node.order))
+        if port.tensor == source
+        else port
+        for port in editor.inputs
+    ]
     grid = editor.tensors[source]
     if editor.tensors[node.output].scale is None:
-        editor.tensors[node.output] = Tensor(node.output, editor.shape(node.output), None, grid.scale, grid.zero_point, grid.bits, grid.signed)
+        editor.tensors[node.output] = Tensor(
+            node.output,
+            editor.shape(node.output),
+            None,
+            grid.scale,
+            grid.zero_point,
+            grid.bits,
+            grid.signed,
+        )
     editor.remove(node)
     return True

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Normalisation of a layer that a model spells out in means, differences and roots."""
+
 import numpy as np
 
 from ..graph import Activation, Affine, Binary, LayerNorm, Reduce
@@ -9,7 +10,9 @@ __all__ = ["recognise_layer_norm"]
 
 def _binary(editor, tensor, function):
     node = editor.maker(tensor, Binary)
-    return node if node is not None and node.function == function and node.activation is None else None
+    return (
+        node if node is not None and node.function == function and node.activation is None else None
+    )
 
 
 def _mean(editor, tensor):
@@ -24,7 +27,12 @@ def _mean(editor, tensor):
 def _epsilon(editor, tensor):
     """Source and number of an addition of one small number."""
     node = editor.maker(tensor, Affine)
-    if node is not None and node.activation is None and np.all(node.scale == 1) and np.size(node.shift) == 1:
+    if (
+        node is not None
+        and node.activation is None
+        and np.all(node.scale == 1)
+        and np.size(node.shift) == 1
+    ):
         return node.inputs[0], float(np.reshape(node.shift, ()))
     node = _binary(editor, tensor, "add")
     if node is not None:
@@ -41,7 +49,12 @@ def recognise_layer_norm(editor, node):
         return False
     centred, spread = node.inputs
     difference, root = _binary(editor, centred, "sub"), editor.maker(spread, Activation)
-    if difference is None or root is None or root.function != "sqrt" or _mean(editor, difference.inputs[1]) != difference.inputs[0]:
+    if (
+        difference is None
+        or root is None
+        or root.function != "sqrt"
+        or _mean(editor, difference.inputs[1]) != difference.inputs[0]
+    ):
         return False
     variance, epsilon = _epsilon(editor, root.inputs[0])
     square = variance and _mean(editor, variance)
@@ -49,6 +62,15 @@ def recognise_layer_norm(editor, node):
     if not square or square.inputs != [centred, centred]:
         return False
     channels = editor.shape(centred)[-1]
-    editor.put(LayerNorm(name=node.name, inputs=[difference.inputs[0]], output=node.output, origin="LayerNormalization", epsilon=epsilon,
-                         scale=np.ones(channels), shift=np.zeros(channels)))
+    editor.put(
+        LayerNorm(
+            name=node.name,
+            inputs=[difference.inputs[0]],
+            output=node.output,
+            origin="LayerNormalization",
+            epsilon=epsilon,
+            scale=np.ones(channels),
+            shift=np.zeros(channels),
+        )
+    )
     return True

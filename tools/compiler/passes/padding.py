@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Borders of their own into the windows behind them."""
+
 from ..graph import AveragePool, Conv, MaxPool, Pad
 from ..ranges import never_negative
 
@@ -27,8 +28,11 @@ def fold_padding(editor, node):
     else:
         reach = [(k - 1) * d + 1 for k, d in zip(node.window, node.dilation, strict=True)]
         # Zeros change no maximum of values from zero on, as long as each window meets one of them.
-        if pad.value != 0 or any(p >= r for p, r in zip(padding, reach * 2, strict=True)) \
-                or not never_negative(editor.maker, pad.inputs[0]):
+        if (
+            pad.value != 0
+            or any(p >= r for p, r in zip(padding, reach * 2, strict=True))
+            or not never_negative(editor.maker, pad.inputs[0])
+        ):
             return False
     editor.swallow(pad, node, **changes)
     return True

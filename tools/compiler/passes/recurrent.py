@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Recurrent layers of which the last state alone is used."""
+
 from dataclasses import replace
 
 from ..graph import Gru, Lstm, Reshape, Slice
@@ -21,5 +22,13 @@ def take_last_state(editor, node):
     state = editor.unused(f"{node.output}_state", editor.tensors)
     editor.tensors[state] = replace(editor.tensors[node.output], name=state, shape=(hidden,))
     editor.put(replace(layer, output=state, last=True))
-    editor.put(Reshape(name=node.name, inputs=[state], output=node.output, origin=node.origin, shape=(1, hidden)))
+    editor.put(
+        Reshape(
+            name=node.name,
+            inputs=[state],
+            output=node.output,
+            origin=node.origin,
+            shape=(1, hidden),
+        )
+    )
     return True

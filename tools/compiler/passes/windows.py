@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reductions over rows and columns are pools over the whole map."""
+
 from ..graph import AveragePool, MaxPool, Reduce, Reshape
 
 __all__ = ["pool_reductions"]
@@ -14,11 +15,27 @@ def pool_reductions(editor, node):
     if 2 in axes or any(shape[axis] > 1 for axis in {0, 1} - axes):
         return False
     kind = AveragePool if node.function == "mean" else MaxPool
-    window = {"window": tuple(shape[:2]), "stride": (1, 1), "inputs": node.inputs, "origin": node.origin}
+    window = {
+        "window": tuple(shape[:2]),
+        "stride": (1, 1),
+        "inputs": node.inputs,
+        "origin": node.origin,
+    }
     if editor.shape(node.output) == (1, 1, shape[2]):
         editor.put(kind(name=node.name, output=node.output, **window))
         return True
-    name, output = editor.unused(f"{node.name}_pool", editor.nodes), editor.unused(f"{node.output}_pool", editor.tensors)
+    name, output = (
+        editor.unused(f"{node.name}_pool", editor.nodes),
+        editor.unused(f"{node.output}_pool", editor.tensors),
+    )
     editor.put_before(node, kind(name=name, output=output, **window))
-    editor.put(Reshape(name=node.name, inputs=[output], output=node.output, origin=node.origin, shape=editor.shape(node.output)))
+    editor.put(
+        Reshape(
+            name=node.name,
+            inputs=[output],
+            output=node.output,
+            origin=node.origin,
+            shape=editor.shape(node.output),
+        )
+    )
     return True

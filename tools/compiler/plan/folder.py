@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The folder of a plan: ``plan.toml`` says what it is and sums up every other file, so that one that is missing or changed is refused."""
+"""The folder of a plan: ``plan.toml`` says what it is and sums up every other file, so that one
+that is missing or changed is refused."""
+
 import hashlib
 import json
 import os
@@ -40,7 +42,10 @@ def save_plan(plan, folder):
     """
     folder = Path(folder)
     if folder.is_dir() and any(folder.iterdir()) and not (folder / _FILE).exists():
-        raise PlanError(f"{folder}: holds files that are no plan; expected a new or empty folder, or one with a {_FILE}")
+        raise PlanError(
+            f"{folder}: holds files that are no plan; expected a new or empty folder, or one "
+            f"with a {_FILE}"
+        )
     files = {}
     arrays, steps = {}, []
     for number, step in enumerate(plan.steps):
@@ -54,11 +59,18 @@ def save_plan(plan, folder):
                 entry["twin"] = _lowered(step.twin, f"{number}_twin", files)
         steps.append(entry)
     ports = {key: stored(getattr(plan, key))[0] for key in ("inputs", "outputs")}
-    files["steps.json"] = json.dumps({"steps": steps, **ports, "choices": plan.choices, "notes": plan.notes}, default=_number).encode()
+    files["steps.json"] = json.dumps(
+        {"steps": steps, **ports, "choices": plan.choices, "notes": plan.notes}, default=_number
+    ).encode()
     files["network.npz"] = encode(arrays)
     files[_FILE] = _summary(plan, files).encode()
     # The summary comes last: without it there is no plan.
-    write_places({place_below(folder, name): data for name, data in sorted(files.items(), key=lambda item: item[0] == _FILE)})
+    write_places(
+        {
+            place_below(folder, name): data
+            for name, data in sorted(files.items(), key=lambda item: item[0] == _FILE)
+        }
+    )
 
 
 def _number(value):
@@ -73,30 +85,68 @@ def _lowered(lowered, number, files):
     files.update({f"setup_{number}_{n}.bin": data for n, (data, _) in enumerate(lowered.setup)})
     if lowered.text:
         files[f"program_{number}.s"] = lowered.text.encode()
-    files[f"constants_{number}.npz"] = encode({f"c{n}": np.asarray(data, np.uint8) for n, (_, data, _) in enumerate(lowered.constants)})
-    placed = {key: [[name, p.tensor, p.layout.as_dict()] for name, p in getattr(lowered, key).items()] for key in ("inputs", "outputs", "tensors")}
-    return {"program_at": lowered.program_at, "registers": lowered.registers, "constants": [[at, what] for at, _, what in lowered.constants],
-            "zeros": [list(pair) for pair in lowered.zeros], "images": lowered.images, "memory": lowered.memory, "params": lowered.params,
-            "setup": [at for _, at in lowered.setup], "layers": [asdict(span) for span in lowered.layers], "again": lowered.again, **placed}
+    files[f"constants_{number}.npz"] = encode(
+        {f"c{n}": np.asarray(data, np.uint8) for n, (_, data, _) in enumerate(lowered.constants)}
+    )
+    placed = {
+        key: [[name, p.tensor, p.layout.as_dict()] for name, p in getattr(lowered, key).items()]
+        for key in ("inputs", "outputs", "tensors")
+    }
+    return {
+        "program_at": lowered.program_at,
+        "registers": lowered.registers,
+        "constants": [[at, what] for at, _, what in lowered.constants],
+        "zeros": [list(pair) for pair in lowered.zeros],
+        "images": lowered.images,
+        "memory": lowered.memory,
+        "params": lowered.params,
+        "setup": [at for _, at in lowered.setup],
+        "layers": [asdict(span) for span in lowered.layers],
+        "again": lowered.again,
+        **placed,
+    }
 
 
 def _summary(plan, files):
     """The text of ``plan.toml``."""
     quoted = json.dumps
     lines = [f"# {line}" for line in plan.notes]
-    lines += [f"format = {_FORMAT}", f"network = {quoted(plan.network)}", f"isa = {quoted(plan.isa)}"]
-    lines += [f"{key} = {quoted(value)}" for key, value in (("preset", plan.preset), ("board", plan.board), ("target", plan.target)) if value is not None]
-    lines += [f"params_hash = {params_hash(plan.params):#x}", f"memory_size = {plan.memory_size}", f"memory = {plan.memory}",
-              f"cycles = {round(plan.cycles)}       # estimated, for one input", "", "[params]"]
+    lines += [
+        f"format = {_FORMAT}",
+        f"network = {quoted(plan.network)}",
+        f"isa = {quoted(plan.isa)}",
+    ]
+    lines += [
+        f"{key} = {quoted(value)}"
+        for key, value in (("preset", plan.preset), ("board", plan.board), ("target", plan.target))
+        if value is not None
+    ]
+    lines += [
+        f"params_hash = {params_hash(plan.params):#x}",
+        f"memory_size = {plan.memory_size}",
+        f"memory = {plan.memory}",
+        f"cycles = {round(plan.cycles)}       # estimated, for one input",
+        "",
+        "[params]",
+    ]
     lines += [f"{key} = {quoted(value)}" for key, value in plan.params.items()]
     for what, ports in (("input", plan.inputs), ("output", plan.outputs)):
         for port in ports:
-            lines += ["", f"[[{what}]]", f"name = {quoted(port.name)}", f"shape = {list(port.shape)}"]
-    lines += ["", "[sha256]"] + [f"{quoted(name)} = {quoted(hashlib.sha256(data).hexdigest())}" for name, data in sorted(files.items())]
+            lines += [
+                "",
+                f"[[{what}]]",
+                f"name = {quoted(port.name)}",
+                f"shape = {list(port.shape)}",
+            ]
+    lines += ["", "[sha256]"] + [
+        f"{quoted(name)} = {quoted(hashlib.sha256(data).hexdigest())}"
+        for name, data in sorted(files.items())
+    ]
     return "\n".join(lines) + "\n"
 
 
 # Reading
+
 
 def load_plan(folder):
     """The :class:`Plan` in ``folder``.
@@ -111,12 +161,17 @@ def load_plan(folder):
     try:
         summary = tomllib.loads(read_bytes(path, 1 << 20).decode())
     except FileError as error:
-        raise PlanError(f"{folder}: no {_FILE} there: no plan" if error.missing else str(error)) from None
+        raise PlanError(
+            f"{folder}: no {_FILE} there: no plan" if error.missing else str(error)
+        ) from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise PlanError(f"{path}: {error}") from None
     if summary.get("format") != _FORMAT:
         raise PlanError(f"{path}: format = {summary.get('format')!r}: expected {_FORMAT}")
-    files = {name: _file(path, folder, name, digest) for name, digest in summary.get("sha256", {}).items()}
+    files = {
+        name: _file(path, folder, name, digest)
+        for name, digest in summary.get("sha256", {}).items()
+    }
     try:
         return _plan(summary, files, folder)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -129,9 +184,14 @@ def _file(path, folder, name, digest):
     try:
         data = read_bytes(folder / name)
     except FileError as error:
-        raise PlanError(f"{folder / name} is missing from the plan" if error.missing else str(error)) from None
+        raise PlanError(
+            f"{folder / name} is missing from the plan" if error.missing else str(error)
+        ) from None
     if hashlib.sha256(data).hexdigest() != digest:
-        raise PlanError(f"{folder / name} is not the file that the plan was written with; compile the network again")
+        raise PlanError(
+            f"{folder / name} is not the file that the plan was written with; compile the "
+            f"network again"
+        )
     return data
 
 
@@ -141,11 +201,17 @@ def _plan(summary, files, folder):
     steps = []
     for number, entry in enumerate(body["steps"]):
         prefix = f"s{number}."
-        own = {key[len(prefix):]: value for key, value in arrays.items() if key.startswith(prefix)}
+        own = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
         network = of_stored(entry["network"], own)
         if "lowered" in entry:
-            twin = _of_lowered(entry["twin"], f"{number}_twin", files, folder) if "twin" in entry else None
-            steps.append(MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), twin))
+            twin = (
+                _of_lowered(entry["twin"], f"{number}_twin", files, folder)
+                if "twin" in entry
+                else None
+            )
+            steps.append(
+                MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), twin)
+            )
         elif isinstance(network, Graph):
             steps.append(HostStep(network))
         else:
@@ -153,16 +219,56 @@ def _plan(summary, files, folder):
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
         raise ValueError("params_hash does not belong to these params")
-    return Plan(network=summary["network"], isa=summary["isa"], preset=summary.get("preset"), board=summary.get("board"), target=summary.get("target"), params=params,
-                memory_size=summary["memory_size"], inputs=of_stored(body["inputs"], {}), outputs=of_stored(body["outputs"], {}), steps=steps,
-                choices=body["choices"], notes=body["notes"])
+    return Plan(
+        network=summary["network"],
+        isa=summary["isa"],
+        preset=summary.get("preset"),
+        board=summary.get("board"),
+        target=summary.get("target"),
+        params=params,
+        memory_size=summary["memory_size"],
+        inputs=of_stored(body["inputs"], {}),
+        outputs=of_stored(body["outputs"], {}),
+        steps=steps,
+        choices=body["choices"],
+        notes=body["notes"],
+    )
 
 
 def _of_lowered(entry, number, files, folder):
-    constants = load_archive(folder / f"constants_{number}.npz") if f"constants_{number}.npz" in files else {}
-    placed = {key: {name: Placed(tensor, layout_of(layout)) for name, tensor, layout in entry[key]} for key in ("inputs", "outputs", "tensors")}
-    layers = [LayerSpan(**{**span, "nodes": tuple(span["nodes"]), "cut": span["cut"] and tuple(map(tuple, span["cut"]))}) for span in entry["layers"]]
-    return Lowered(program=files[f"program_{number}.bin"], text=files.get(f"program_{number}.s", b"").decode(), program_at=entry["program_at"],
-                   registers=entry["registers"], constants=[(at, constants[f"c{n}"], what) for n, (at, what) in enumerate(entry["constants"])],
-                   zeros=[tuple(pair) for pair in entry["zeros"]], images=entry["images"], memory=entry["memory"], params=entry["params"],
-                   layers=layers, again=entry["again"], setup=[(files[f"setup_{number}_{n}.bin"], at) for n, at in enumerate(entry["setup"])], **placed)
+    constants = (
+        load_archive(folder / f"constants_{number}.npz")
+        if f"constants_{number}.npz" in files
+        else {}
+    )
+    placed = {
+        key: {name: Placed(tensor, layout_of(layout)) for name, tensor, layout in entry[key]}
+        for key in ("inputs", "outputs", "tensors")
+    }
+    layers = [
+        LayerSpan(
+            **{
+                **span,
+                "nodes": tuple(span["nodes"]),
+                "cut": span["cut"] and tuple(map(tuple, span["cut"])),
+            }
+        )
+        for span in entry["layers"]
+    ]
+    return Lowered(
+        program=files[f"program_{number}.bin"],
+        text=files.get(f"program_{number}.s", b"").decode(),
+        program_at=entry["program_at"],
+        registers=entry["registers"],
+        constants=[
+            (at, constants[f"c{n}"], what) for n, (at, what) in enumerate(entry["constants"])
+        ],
+        zeros=[tuple(pair) for pair in entry["zeros"]],
+        images=entry["images"],
+        memory=entry["memory"],
+        params=entry["params"],
+        layers=layers,
+        again=entry["again"],
+        setup=[(files[f"setup_{number}_{n}.bin"], at) for n, at in enumerate(entry["setup"])],
+        **placed,
+    )

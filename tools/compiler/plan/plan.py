@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A plan: steps on the machine and on the host, in order, with the network in the machine's numbers that they were made of."""
+"""A plan: steps on the machine and on the host, in order, with the network in the machine's numbers
+that they were made of."""
+
 from dataclasses import dataclass, field
 
 from ...errors import InputError
@@ -11,13 +13,15 @@ __all__ = ["HostStep", "MachineStep", "Plan", "PlanError"]
 
 
 class PlanError(InputError):
-    """A plan that is damaged, or that a target cannot run; the message says what it has and what was expected."""
+    """A plan that is damaged, or that a target cannot run; the message says what it has and what
+    was expected."""
 
 
 @dataclass(eq=False)
 class MachineStep:
-    """A program of the machine: ``part``, the nodes it does with their numbers, ``lowered``, the program, and ``twin``, the same with other places for
-    inputs and outputs, or ``None``."""
+    """A program of the machine: ``part``, the nodes it does with their numbers, ``lowered``, the
+    program, and ``twin``, the same with other places for inputs and outputs, or ``None``."""
+
     part: Quantised
     lowered: Lowered
     twin: Lowered | None = None
@@ -29,7 +33,9 @@ class MachineStep:
 
 @dataclass(eq=False)
 class HostStep:
-    """Nodes that the host computes in floating point: ``graph``, whose inputs and outputs are tensors of the whole network."""
+    """Nodes that the host computes in floating point: ``graph``, whose inputs and outputs are
+    tensors of the whole network."""
+
     graph: object
 
     @property
@@ -53,6 +59,7 @@ class Plan:
     choices : list of dict, what the quantiser chose
     notes : list of str, what the user should know (random calibration, what runs on the host)
     """
+
     network: str
     isa: str
     params: dict
@@ -77,7 +84,8 @@ class Plan:
 
     @property
     def memory_overlapped(self):
-        """Bytes of main memory that it takes together with the programs' twins; ``None`` where it has none."""
+        """Bytes of main memory that it takes together with the programs' twins; ``None`` where it
+        has none."""
         if not self.machine_steps or any(step.twin is None for step in self.machine_steps):
             return None
         return max(step.twin.memory for step in self.machine_steps)
@@ -85,7 +93,11 @@ class Plan:
     @property
     def cycles(self):
         """Estimated cycles of one input."""
-        return sum(span.cycles / step.lowered.images for step in self.machine_steps for span in step.lowered.layers)
+        return sum(
+            span.cycles / step.lowered.images
+            for step in self.machine_steps
+            for span in step.lowered.layers
+        )
 
     @property
     def layers(self):
@@ -93,7 +105,8 @@ class Plan:
         return [(step, span) for step in self.machine_steps for span in step.lowered.layers]
 
     def clock(self, clock_hz):
-        """Hz of the clock that its cycles count, on a target of this main clock; ``None`` where that is not known."""
+        """Hz of the clock that its cycles count, on a target of this main clock; ``None`` where
+        that is not known."""
         return None if clock_hz is None else clock_hz * self.backend().clock_ratio
 
     def backend(self):
@@ -103,12 +116,25 @@ class Plan:
     def check_target(self, info, name):
         """Refuse a target (its ``TargetInfo``) that cannot run the plan."""
         if info.isa != self.isa:
-            raise PlanError(f"{name} holds {'no core' if info.isa is None else f'core {info.isa}'}; the plan of {self.network} is for {self.isa}")
+            raise PlanError(
+                f"{name} holds {'no core' if info.isa is None else f'core {info.isa}'}; the "
+                f"plan of {self.network} is for {self.isa}"
+            )
         needs = {}
         for step in self.machine_steps:
             needs.update(step.lowered.params)
-        wrong = [f"{key} = {info.params.get(key)} (plan: {value})" for key, value in needs.items() if info.params.get(key) != value]
+        wrong = [
+            f"{key} = {info.params.get(key)} (plan: {value})"
+            for key, value in needs.items()
+            if info.params.get(key) != value
+        ]
         if wrong:
-            raise PlanError(f"{name} has {', '.join(wrong)}: the plan of {self.network} was compiled for another build; compile it for this one")
+            raise PlanError(
+                f"{name} has {', '.join(wrong)}: the plan of {self.network} was compiled for "
+                f"another build; compile it for this one"
+            )
         if info.memory_size < self.memory:
-            raise PlanError(f"{name} has {info.memory_size:,} bytes of main memory; the plan of {self.network} takes {self.memory:,}")
+            raise PlanError(
+                f"{name} has {info.memory_size:,} bytes of main memory; the plan of "
+                f"{self.network} takes {self.memory:,}"
+            )

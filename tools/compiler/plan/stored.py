@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A quantised network as a JSON object and arrays beside it, and back. Only the classes of this compiler are ever made of a file."""
+"""A quantised network as a JSON object and arrays beside it, and back. Only the classes of this
+compiler are ever made of a file."""
+
 from dataclasses import fields, is_dataclass
 
 import numpy as np
@@ -11,7 +13,16 @@ from ..quantised import Integer, Quantised, Scale
 __all__ = ["of_stored", "stored"]
 
 #: Classes that a file may name.
-_CLASSES = {kind.__name__: kind for kind in (*(getattr(forms, name) for name in forms.__all__), Graph, Integer, Quantised, Scale)}
+_CLASSES = {
+    kind.__name__: kind
+    for kind in (
+        *(getattr(forms, name) for name in forms.__all__),
+        Graph,
+        Integer,
+        Quantised,
+        Scale,
+    )
+}
 
 
 def stored(value):
@@ -26,7 +37,10 @@ def _plain(value, arrays):
         arrays[key] = value
         return {"array": key}
     if is_dataclass(value):
-        return {"class": type(value).__name__, "fields": {f.name: _plain(getattr(value, f.name), arrays) for f in fields(value)}}
+        return {
+            "class": type(value).__name__,
+            "fields": {f.name: _plain(getattr(value, f.name), arrays) for f in fields(value)},
+        }
     if isinstance(value, dict):
         return {"entries": [[key, _plain(part, arrays)] for key, part in value.items()]}
     if isinstance(value, tuple):
@@ -53,7 +67,9 @@ def of_stored(value, arrays):
             known = {f.name for f in fields(_CLASSES[name])}
             if values.keys() <= known:
                 try:
-                    return _CLASSES[name](**{key: of_stored(part, arrays) for key, part in values.items()})
+                    return _CLASSES[name](
+                        **{key: of_stored(part, arrays) for key, part in values.items()}
+                    )
                 except TypeError as error:
                     raise ValueError(str(error)) from None
     raise ValueError(f"unknown entry with the keys {', '.join(sorted(map(str, value)))}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Calibration inputs: checked, and cut into batches that fit the memory."""
+
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,7 +9,8 @@ from ...errors import InputError, suggestion
 
 __all__ = ["batches", "check_calibration", "evenly", "fewer"]
 
-#: Elements that all tensors of a batch may have together, and the largest tensor of all inputs in a run layer by layer.
+#: Elements that all tensors of a batch may have together, and the largest tensor of all inputs in a
+#: run layer by layer.
 BATCH, WHOLE = 1 << 24, 1 << 24
 
 
@@ -18,14 +20,23 @@ def check_calibration(graph, calibration):
     Raises
     ------
     InputError
-        An input of the network without values, one that it has not, another shape, no values, values that are no finite numbers.
+        An input of the network without values, one that it has not, another shape, no values,
+        values that are no finite numbers.
     """
-    expected = {port.tensor: f"numbers of shape ({', '.join(['N', *map(str, graph.shape(port.tensor))])})" for port in graph.inputs}
+    expected = {
+        port.tensor: f"numbers of shape ({', '.join(['N', *map(str, graph.shape(port.tensor))])})"
+        for port in graph.inputs
+    }
     if not isinstance(calibration, Mapping):
-        raise InputError(f"calibration is {type(calibration).__name__}, expected arrays by name: {', '.join(expected)}")
+        raise InputError(
+            f"calibration is {type(calibration).__name__}, expected arrays by name: "
+            f"{', '.join(expected)}"
+        )
     for name in calibration:
         if name not in expected:
-            raise InputError(f"calibration of {name}: the network has no such input{suggestion(name, expected)}")
+            raise InputError(
+                f"calibration of {name}: the network has no such input{suggestion(name, expected)}"
+            )
     values, count = {}, None
     for name, text in expected.items():
         if name not in calibration:
@@ -37,11 +48,16 @@ def check_calibration(graph, calibration):
             raise InputError(f"calibration of {name} has shape {array.shape}, expected {text}")
         count = len(array) if count is None else count
         if len(array) != count or not count:
-            raise InputError(f"calibration of {name} has {len(array)} inputs, expected " + (f"{count} as the others have" if count else "at least 1"))
+            raise InputError(
+                f"calibration of {name} has {len(array)} inputs, expected "
+                + (f"{count} as the others have" if count else "at least 1")
+            )
         bad = np.argwhere(~np.isfinite(array))
         if len(bad):
             at = tuple(int(i) for i in bad[0])
-            raise InputError(f"calibration of {name} has {array[at]} at {list(at)}, expected finite numbers")
+            raise InputError(
+                f"calibration of {name} has {array[at]} at {list(at)}, expected finite numbers"
+            )
         values[name] = array.astype(np.float64)
     return values
 
@@ -52,7 +68,7 @@ def batches(graph, values):
     size = sum(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
     step = max(1, BATCH // max(size, 1))
     for at in range(0, count, step):
-        yield {name: array[at:at + step] for name, array in values.items()}
+        yield {name: array[at : at + step] for name, array in values.items()}
 
 
 def evenly(values, count):
@@ -64,4 +80,9 @@ def evenly(values, count):
 
 def fewer(graph, values):
     """As many of the inputs as a run that holds whole layers of all of them has memory for."""
-    return evenly(values, max(1, WHOLE // max(tensor.size for tensor in graph.tensors.values() if tensor.data is None)))
+    return evenly(
+        values,
+        max(
+            1, WHOLE // max(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
+        ),
+    )

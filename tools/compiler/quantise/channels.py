@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors whose channels may be scaled together: what one layer divides, the layers that read it multiply."""
+"""Tensors whose channels may be scaled together: what one layer divides, the layers that read it
+multiply."""
+
 from dataclasses import dataclass, field
 
 from ..graph import Activation, AveragePool, Binary, Dense, MaxPool, Reduce, Reshape
@@ -24,6 +26,7 @@ class ChannelClass:
     readers : (name of a layer that reads them, tensor of the class that it reads)
     vectors : names of tensors that are one of them flattened
     """
+
     tensors: list
     channels: int
     writers: list = field(default_factory=list)
@@ -37,23 +40,35 @@ def _homogeneous(node):
 
 
 def _passes(graph, node):
-    """Whether a factor of each channel goes through the node as it is; its operands' channels and its result's are the same."""
+    """Whether a factor of each channel goes through the node as it is; its operands' channels and
+    its result's are the same."""
     if not _homogeneous(node):
         return False
     if isinstance(node, Reduce):
         rank = len(graph.shape(node.inputs[0]))
-        return node.function in ("mean", "sum", "max") and rank - 1 not in {axis % rank for axis in node.axes}
+        return node.function in ("mean", "sum", "max") and rank - 1 not in {
+            axis % rank for axis in node.axes
+        }
     if isinstance(node, Binary):
         shapes = {tuple(graph.shape(name)) for name in [*node.inputs, node.output]}
-        return node.function in ("add", "sub") and len(shapes) == 1 and all(graph.tensors[name].data is None for name in node.inputs)
+        return (
+            node.function in ("add", "sub")
+            and len(shapes) == 1
+            and all(graph.tensors[name].data is None for name in node.inputs)
+        )
     return isinstance(node, Activation | AveragePool | MaxPool)
 
 
 def _flattened(graph, node):
     """Whether the node only flattens a map for layers that are fully connected."""
     readers = graph.readers(node.output)
-    return (isinstance(node, Reshape) and len(node.shape) == 1 and node.output not in graph.kept() and readers
-            and all(isinstance(reader, Dense) and not reader.steps for reader in readers))
+    return (
+        isinstance(node, Reshape)
+        and len(node.shape) == 1
+        and node.output not in graph.kept()
+        and readers
+        and all(isinstance(reader, Dense) and not reader.steps for reader in readers)
+    )
 
 
 def channel_classes(graph, fixed=()):
@@ -63,7 +78,9 @@ def channel_classes(graph, fixed=()):
     ----------
     fixed : names of tensors that must stay as they are, beside the network's inputs and outputs
     """
-    flowing = [name for name, tensor in graph.tensors.items() if tensor.data is None and tensor.shape]
+    flowing = [
+        name for name, tensor in graph.tensors.items() if tensor.data is None and tensor.shape
+    ]
     joined, held = Joined(flowing), {*fixed, *graph.kept(), *(port.tensor for port in graph.inputs)}
     flat = {}
     for node in graph.nodes:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Unit of a network's input: the one with which the float network's results change least."""
+
 import numpy as np
 
 from ..evaluate import run_graph
@@ -14,7 +15,8 @@ _INPUTS, _HALVING, _TRIED, _VALUES = 48, 5, 9, 1 << 12
 
 
 def _grid(values):
-    """Unit of which all ``values`` are multiples (they come from a sensor, or from a quantised model's set), or ``None``."""
+    """Unit of which all ``values`` are multiples (they come from a sensor, or from a quantised
+    model's set), or ``None``."""
     found = np.unique(values)
     if not 1 < len(found) <= _VALUES:
         return None
@@ -43,14 +45,30 @@ def input_step(graph, values, tensor, bits):
     greatest = np.abs(own).max()
     if greatest == 0:
         return None
-    steps = list(greatest * (SPARE if bits >= WIDE else 1) / top * 2.0 ** (-np.arange(1 if bits >= WIDE else _TRIED) / _HALVING))
+    steps = list(
+        greatest
+        * (SPARE if bits >= WIDE else 1)
+        / top
+        * 2.0 ** (-np.arange(1 if bits >= WIDE else _TRIED) / _HALVING)
+    )
     unit = _grid(own)
     if unit is not None:
-        steps += [unit * k for k in range(1, int(steps[0] * 1.05 / unit) + 1) if unit * k > steps[-1]][-4:]
+        steps += [
+            unit * k for k in range(1, int(steps[0] * 1.05 / unit) + 1) if unit * k > steps[-1]
+        ][-4:]
     exact, costs = _results(graph, values), []
     for step in steps:
         scale = Scale(step, bits)
         now = _results(graph, {**values, tensor: scale.value(scale.quantise(own))})
-        costs.append(sum(np.square(now[name] - real).sum() / max(np.square(real).sum(), 1e-300) for name, real in exact.items()))
+        costs.append(
+            sum(
+                np.square(now[name] - real).sum() / max(np.square(real).sum(), 1e-300)
+                for name, real in exact.items()
+            )
+        )
     best = steps[int(np.argmin(costs))]
-    return best, f"least change of the network's results, range {best * top / greatest:.3f} of the greatest size seen, {greatest:.5g}"
+    return (
+        best,
+        f"least change of the network's results, range {best * top / greatest:.3f} of the "
+        f"greatest size seen, {greatest:.5g}",
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Equalisation: factors of channels with which layers and maps lose least to rounding, the network's function being the same."""
+"""Equalisation: factors of channels with which layers and maps lose least to rounding, the
+network's function being the same."""
+
 import numpy as np
 
 from ..graph import Affine
@@ -12,15 +14,24 @@ __all__ = ["equalised"]
 
 #: Times that all classes are gone through.
 SWEEPS = 2
-#: A channel's range is at least so many times what its sums would spread were all inputs independent.
+#: A channel's range is at least so many times what its sums would spread were all inputs
+#: independent.
 _SPREAD = 2.0
 #: A range's doubt, divided by the root of the inputs that it was seen in.
 _UNSEEN = 3.0
 #: Greatest logarithm of a factor that the rules give.
 _FURTHEST = 4.0
-#: Exponents tried of: a channel's range in the map, its weights in the layers before, its weights in the layers behind. None leans on the
-#: range alone: channels that all fill theirs are all cut by inputs that are a little louder than these.
-EXPONENTS = [(0, 0, 0), (0, .5, .5), (0, .25, .25), (.25, .25, .25), (.5, .25, .25), (.25, .5, .5)]
+#: Exponents tried of: a channel's range in the map, its weights in the layers before, its weights
+#: in the layers behind. None leans on the range alone: channels that all fill theirs are all cut by
+#: inputs that are a little louder than these.
+EXPONENTS = [
+    (0, 0, 0),
+    (0, 0.5, 0.5),
+    (0, 0.25, 0.25),
+    (0.25, 0.25, 0.25),
+    (0.5, 0.25, 0.25),
+    (0.25, 0.5, 0.5),
+]
 
 
 class _Layer:
@@ -28,16 +39,22 @@ class _Layer:
 
     Attributes
     ----------
-    most : [groups, out / groups, channels read], greatest size over the window; ``power``: sum of the squares of the same
+    most : [groups, out / groups, channels read], greatest size over the window; ``power``:
+        sum of the squares of the same
     taps : products a channel read
     source : [groups, channels read]: which channel of the source
     """
+
     def __init__(self, node, channels, numbers):
         rows = rows_of(node)
         groups, out, products = rows.shape
         inner = channels // groups
         parts = rows.reshape(groups, out, products // inner, inner)
-        self.most, self.power, self.taps = np.abs(parts).max(axis=2), np.square(parts).sum(axis=2), products // inner
+        self.most, self.power, self.taps = (
+            np.abs(parts).max(axis=2),
+            np.square(parts).sum(axis=2),
+            products // inner,
+        )
         self.source = np.arange(channels).reshape(groups, inner)
         self.of = shift_groups(groups * out, numbers.shift_group)
         self.levels = (1 << numbers.weight_bits - 1) - 1
@@ -50,14 +67,23 @@ class _Layer:
 
 
 class _Cost:
-    """What rounding in a class, and in the layers before and behind it, loses in the network's results."""
+    """What rounding in a class, and in the layers before and behind it, loses in the network's
+    results."""
+
     def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels):
         self.range, self.levels, self.readers, self.writers = ranges, levels, [], []
 
         def heard(name):
-            return weight[True][name] * seen[name].channel_active * (graph.tensors[name].size / len(weight[True][name]))
+            return (
+                weight[True][name]
+                * seen[name].channel_active
+                * (graph.tensors[name].size / len(weight[True][name]))
+            )
 
-        self.weight = sum(weight[False][name] * (graph.tensors[name].size / found.channels) for name in found.tensors)
+        self.weight = sum(
+            weight[False][name] * (graph.tensors[name].size / found.channels)
+            for name in found.tensors
+        )
         for name, source in found.readers:
             reader = _Layer(nodes[name], found.channels, arithmetic[name])
             self.readers.append((reader, heard(nodes[name].output), seen[source].channel_power))
@@ -65,11 +91,14 @@ class _Cost:
             source = nodes[name].inputs[0]
             writer = _Layer(nodes[name], graph.shape(source)[-1], arithmetic[name])
             power = seen[source].channel_power[writer.source]
-            # A channel that hardly spoke on these inputs may on others: its sums' spread says how loudly. And its bias must have room.
+            # A channel that hardly spoke on these inputs may on others: its sums' spread says how
+            # loudly. And its bias must have room.
             spread = _SPREAD * np.sqrt(np.einsum("goi,gi->go", writer.power, power).ravel())
             self.range = np.maximum(self.range, spread + 0.5 * np.abs(_bias(nodes[name])))
             energy = np.repeat(power.sum(axis=1) * writer.taps, writer.most.shape[1])
-            self.writers.append((writer, energy * heard(nodes[name].output), writer.most.max(axis=2).ravel()))
+            self.writers.append(
+                (writer, energy * heard(nodes[name].output), writer.most.max(axis=2).ravel())
+            )
 
     def before(self):
         """Greatest weight a channel in the layers before."""
@@ -87,14 +116,19 @@ class _Cost:
         for reader, weight, values in self.readers:
             rows = (reader.most * factors[reader.source][:, None]).max(axis=2).ravel()
             given = (values / square)[reader.source].sum(axis=1) * reader.taps
-            total += np.square(reader.steps(rows)) @ (np.repeat(given, reader.most.shape[1]) * weight)
+            total += np.square(reader.steps(rows)) @ (
+                np.repeat(given, reader.most.shape[1]) * weight
+            )
         return total
 
 
 def _best(cost):
     """Best factors of the form range^a * before^b / behind^c, [channels]."""
     tiny = 1e-12
-    logs = [np.log(np.maximum(values, max(values.max(), tiny) * 1e-4)) for values in (cost.range, cost.before(), cost.behind())]
+    logs = [
+        np.log(np.maximum(values, max(values.max(), tiny) * 1e-4))
+        for values in (cost.range, cost.before(), cost.behind())
+    ]
     tried = []
     for a, b, c in EXPONENTS:
         exponent = a * logs[0] + b * logs[1] - c * logs[2]
@@ -110,12 +144,14 @@ def _bias(node):
 
 
 def _likely(values):
-    """Range of each channel of a tensor on other inputs: one that few of these spoke in may well speak louder."""
+    """Range of each channel of a tensor on other inputs: one that few of these spoke in may well
+    speak louder."""
     return values.channel_most * (1 + _UNSEEN / np.sqrt(values.channel_inputs + 1))
 
 
 def _scaled(node, rows, columns):
-    """A layer with its rows multiplied by ``rows`` [out] and what it reads by ``columns`` [channels read], either ``None``."""
+    """A layer with its rows multiplied by ``rows`` [out] and what it reads by ``columns`` [channels
+    read], either ``None``."""
     bias = node.shift if isinstance(node, Affine) else node.bias
     weights = rows_of(node)
     if rows is not None:
@@ -136,7 +172,8 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
     graph : Graph, prepared
     arithmetic : dict, node name -> Arithmetic
     seen : dict, tensor name -> Seen; what it says of channels is kept true
-    sums : dict, node name -> float64 [out], greatest size of each channel's partial sums where they saturate; kept true
+    sums : dict, node name -> float64 [out],
+        greatest size of each channel's partial sums where they saturate; kept true
     levels : dict, tensor name -> greatest whole number
     fixed : names of tensors that keep their scale
 
@@ -146,12 +183,24 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
     """
     nodes, factors_of = {node.name: node for node in graph.nodes}, {}
     weight = {together: sensitivities(graph, seen, together) for together in (False, True)}
-    classes = [found for found in channel_classes(graph, fixed)
-               if all(arithmetic[name].weight_bits is not None for name in [*found.writers, *(name for name, _ in found.readers)])]
+    classes = [
+        found
+        for found in channel_classes(graph, fixed)
+        if all(
+            arithmetic[name].weight_bits is not None
+            for name in [*found.writers, *(name for name, _ in found.readers)]
+        )
+    ]
     for _ in range(SWEEPS):
         for found in classes:
-            ranges = np.max([_likely(seen[name]) for name in found.tensors] + [sums[name] for name in found.writers if name in sums], axis=0)
-            cost = _Cost(found, graph, nodes, seen, weight, arithmetic, ranges, levels[found.tensors[0]])
+            ranges = np.max(
+                [_likely(seen[name]) for name in found.tensors]
+                + [sums[name] for name in found.writers if name in sums],
+                axis=0,
+            )
+            cost = _Cost(
+                found, graph, nodes, seen, weight, arithmetic, ranges, levels[found.tensors[0]]
+            )
             factors = _best(cost)
             for name in found.writers:
                 nodes[name] = _scaled(nodes[name], 1 / factors, None)
@@ -161,7 +210,10 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
                 nodes[name] = _scaled(nodes[name], None, factors)
             for name in [*found.tensors, *found.vectors]:
                 mine = np.resize(factors, len(seen[name].channel_most))
-                seen[name].channel_most, seen[name].channel_power = seen[name].channel_most / mine, seen[name].channel_power / np.square(mine)
+                seen[name].channel_most, seen[name].channel_power = (
+                    seen[name].channel_most / mine,
+                    seen[name].channel_power / np.square(mine),
+                )
                 for kind in weight.values():
                     kind[name] = kind[name] * np.square(mine)
                 factors_of[name] = factors_of.get(name, 1.0) * mine

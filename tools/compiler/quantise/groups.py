@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tensors that must have one scale, and the widths that they may have."""
+
 from ...errors import InputError
 from ..graph import (
     Activation,
@@ -25,6 +26,7 @@ _SCALE_FREE = ("relu", "leaky", "clip", "abs", "neg")
 
 class Joined:
     """Names in sets that are joined two by two."""
+
     def __init__(self, names):
         self._above = {name: name for name in names}
 
@@ -52,12 +54,21 @@ def tied(node, arithmetic):
     """Names of the tensors of ``node`` that must have one scale."""
     if isinstance(node, Affine | Conv | Dense):
         return [*node.inputs[1:], node.output] if arithmetic.equal_scales else []
-    free = isinstance(node, Activation) and node.function in _SCALE_FREE or isinstance(node, Reduce) and node.function == "max"
+    free = (
+        isinstance(node, Activation)
+        and node.function in _SCALE_FREE
+        or isinstance(node, Reduce)
+        and node.function == "max"
+    )
     if free or isinstance(node, Concat | MaxPool | Pad | Reshape | Slice | Transpose):
         return [*node.inputs, node.output]
     if isinstance(node, Binary | MatMul) and getattr(node, "function", "mul") in ("mul", "div"):
         return []
-    return [*node.inputs, node.output] if arithmetic.equal_scales or arithmetic.same_scale or arithmetic.power_of_two else []
+    return (
+        [*node.inputs, node.output]
+        if arithmetic.equal_scales or arithmetic.same_scale or arithmetic.power_of_two
+        else []
+    )
 
 
 class Groups:
@@ -72,6 +83,7 @@ class Groups:
     ----------
     members : dict, name that stands for a group -> its tensors, constants among them
     """
+
     def __init__(self, graph, arithmetic):
         self._joined = Joined(graph.tensors)
         for node in graph.nodes:
@@ -88,7 +100,8 @@ def _read(arithmetic):
 
 
 def widths(graph, arithmetic, groups, bits=None):
-    """Width of every group, by its name: one that its makers can give and its readers take, the makers' first.
+    """Width of every group, by its name: one that its makers can give and its readers take, the
+    makers' first.
 
     Parameters
     ----------
@@ -104,8 +117,10 @@ def widths(graph, arithmetic, groups, bits=None):
         members, wanted, allowed, text = set(tensors), [], None, []
         for node in graph.nodes:
             numbers = arithmetic[node.name]
-            for can, how in ((set(numbers.out_bits) if node.output in members else None, "gives"),
-                             (_read(numbers) if members & set(node.inputs) else None, "takes")):
+            for can, how in (
+                (set(numbers.out_bits) if node.output in members else None, "gives"),
+                (_read(numbers) if members & set(node.inputs) else None, "takes"),
+            ):
                 if can is not None:
                     allowed = can if allowed is None else allowed & can
                     text.append(f"{node.name} {how} {'/'.join(map(str, sorted(can)))}")
@@ -114,8 +129,12 @@ def widths(graph, arithmetic, groups, bits=None):
             elif members & set(node.inputs):
                 wanted += numbers.reads or (numbers.bits,)
         if allowed is None:
-            allowed, wanted = {8}, [8]              # a tensor that no node makes or reads
+            allowed, wanted = {8}, [8]  # a tensor that no node makes or reads
         if not allowed:
-            raise InputError(f"tensor {tensors[0]}: no width of numbers suits all: {', '.join(text)}")
-        result[name] = bits if bits in allowed else next(width for width in wanted if width in allowed)
+            raise InputError(
+                f"tensor {tensors[0]}: no width of numbers suits all: {', '.join(text)}"
+            )
+        result[name] = (
+            bits if bits in allowed else next(width for width in wanted if width in allowed)
+        )
     return result

@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Weights of a layer in whole numbers: a shift for each group of channels, rounding, bias."""
+
 import numpy as np
 
 from ..quantised import Integer
 from .rows import of_rows, rows_of
 
-__all__ = ["fit_shifts", "integer_bias", "make_integer", "round_nearest", "round_with_feedback", "shift_groups"]
+__all__ = [
+    "fit_shifts",
+    "integer_bias",
+    "make_integer",
+    "round_nearest",
+    "round_with_feedback",
+    "shift_groups",
+]
 
-#: Most products of a result, and products times results, that feedback is worked out for; beyond, weights go to the nearest number.
+#: Most products of a result, and products times results, that feedback is worked out for; beyond,
+#: weights go to the nearest number.
 DEEP, WORK = 4096, 1 << 33
 
 
@@ -21,13 +30,15 @@ def _limits(bits):
 
 
 def round_nearest(rows, step, bits):
-    """``rows`` [groups, out, products] in units of ``step`` [groups, out], to the nearest whole number, limited to ``bits``."""
+    """``rows`` [groups, out, products] in units of ``step`` [groups, out], to the nearest whole
+    number, limited to ``bits``."""
     return np.clip(np.rint(rows / step[..., None]), *_limits(bits))
 
 
 def round_with_feedback(rows, step, bits, seen):
-    """As :func:`round_nearest`, but what rounding a weight loses is made up for by the weights that follow, as far as their
-    inputs go together: columns in turn, by the Cholesky factor of the inverse of the inputs' second moments.
+    """As :func:`round_nearest`, but what rounding a weight loses is made up for by the weights that
+    follow, as far as their inputs go together: columns in turn, by the Cholesky factor of the
+    inverse of the inputs' second moments.
 
     Parameters
     ----------
@@ -38,7 +49,8 @@ def round_with_feedback(rows, step, bits, seen):
         return round_nearest(rows, step, bits)
     moments = seen.transpose(0, 2, 1) @ seen / seen.shape[1]
     power = moments.diagonal(axis1=1, axis2=2)
-    # A hundredth of the mean power keeps what few inputs happen to have in common from being relied on.
+    # A hundredth of the mean power keeps what few inputs happen to have in common from being relied
+    # on.
     damped = moments + np.eye(depth) * np.maximum(0.01 * power.mean(axis=1), 1e-30)[:, None, None]
     order = np.argsort(-power, axis=1, kind="stable")
     damped = np.take_along_axis(np.take_along_axis(damped, order[:, :, None], 1), order[:, None], 2)
@@ -49,7 +61,7 @@ def round_with_feedback(rows, step, bits, seen):
     for k in range(depth):
         result[:, :, k] = np.clip(np.rint(left[:, :, k]), low, high)
         lost = (left[:, :, k] - result[:, :, k]) / upper[:, k, k, None]
-        left[:, :, k + 1:] -= lost[:, :, None] * upper[:, k, None, k + 1:]
+        left[:, :, k + 1 :] -= lost[:, :, None] * upper[:, k, None, k + 1 :]
     back = np.empty_like(result)
     np.put_along_axis(back, np.broadcast_to(order[:, None], back.shape), result, 2)
     return back
@@ -60,7 +72,9 @@ def _most_shift(bias, result_step, numbers):
     most = np.abs(bias).max(initial=0.0)
     if most == 0 or numbers.bias_in_result:
         return numbers.shifts[1]
-    room = (_limits(numbers.bias_bits)[1] - 0.5) * result_step * 2.0 ** numbers.bias_shifts[1] / most
+    room = (
+        (_limits(numbers.bias_bits)[1] - 0.5) * result_step * 2.0 ** numbers.bias_shifts[1] / most
+    )
     return int(np.clip(np.floor(np.log2(room)), *numbers.shifts))
 
 
@@ -89,10 +103,20 @@ def fit_shifts(rows, bias, power, source_step, result_step, numbers):
         weights, here = flat[mine], power[mine]
         ceiling = _most_shift(bias[mine], result_step, numbers)
         most = max(weights.max(initial=0) / high, weights.min(initial=0) / low)
-        finest = ceiling if most == 0 else int(np.clip(np.floor(np.log2(result_step / (source_step * most)) + 1e-9), numbers.shifts[0], ceiling))
+        finest = (
+            ceiling
+            if most == 0
+            else int(
+                np.clip(
+                    np.floor(np.log2(result_step / (source_step * most)) + 1e-9),
+                    numbers.shifts[0],
+                    ceiling,
+                )
+            )
+        )
         best = None
         for places in range(finest, min(finest + 1, ceiling) + 1):
-            step = result_step * 2.0 ** -places / source_step
+            step = result_step * 2.0**-places / source_step
             error = np.square(np.clip(np.rint(weights / step), low, high) * step - weights)
             cost = float(np.sum(error * here))
             if best is None or cost < best[0]:
@@ -103,7 +127,8 @@ def fit_shifts(rows, bias, power, source_step, result_step, numbers):
 
 
 def integer_bias(bias, shift, result_step, numbers):
-    """Bias in whole numbers: int64 [out], and the places that its unit lies above the products', int64 [out]."""
+    """Bias in whole numbers: int64 [out], and the places that its unit lies above the products',
+    int64 [out]."""
     of = shift_groups(len(bias), numbers.shift_group)
     unit = result_step * 2.0 ** -shift.astype(np.float64)
     low, high = numbers.bias_shifts
@@ -117,7 +142,9 @@ def integer_bias(bias, shift, result_step, numbers):
         # A finer unit than the products' is of no use.
         places = np.clip(places, max(low, min(0, high)), high).astype(np.int64)[of]
     whole = np.rint(bias / (unit * 2.0 ** places.astype(np.float64)))
-    return np.clip(whole, *_limits(numbers.bias_bits)).astype(np.int64), np.asarray(places, np.int64)
+    return np.clip(whole, *_limits(numbers.bias_bits)).astype(np.int64), np.asarray(
+        places, np.int64
+    )
 
 
 def make_integer(node, bias, shift, source_step, result_step, numbers, seen=None):
@@ -127,10 +154,21 @@ def make_integer(node, bias, shift, source_step, result_step, numbers, seen=None
     ----------
     bias : float64 [out] or ``None``
     shift : int64 [out]
-    seen : inputs as :func:`neighbourhoods` gives them, for rounding with feedback; ``None``: to the nearest
+    seen : inputs as :func:`neighbourhoods` gives them, for rounding with feedback; ``None``:
+        to the nearest
     """
     rows = rows_of(node)
     step = (result_step * 2.0 ** -shift.astype(np.float64) / source_step).reshape(rows.shape[:2])
-    rounded = round_nearest(rows, step, numbers.weight_bits) if seen is None else round_with_feedback(rows, step, numbers.weight_bits, seen)
-    whole, places = (None, np.zeros(len(shift), np.int64)) if bias is None else integer_bias(bias, shift, result_step, numbers)
-    return Integer(weights=of_rows(node, rounded).astype(np.int64), bias=whole, shift=shift, bias_shift=places)
+    rounded = (
+        round_nearest(rows, step, numbers.weight_bits)
+        if seen is None
+        else round_with_feedback(rows, step, numbers.weight_bits, seen)
+    )
+    whole, places = (
+        (None, np.zeros(len(shift), np.int64))
+        if bias is None
+        else integer_bias(bias, shift, result_step, numbers)
+    )
+    return Integer(
+        weights=of_rows(node, rounded).astype(np.int64), bias=whole, shift=shift, bias_shift=places
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recurrent layers in whole numbers: the gates' sums have a scale of their own, and two sets of weights lead to it."""
+"""Recurrent layers in whole numbers: the gates' sums have a scale of their own, and two sets of
+weights lead to it."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -14,8 +16,8 @@ __all__ = ["recurrent_integer"]
 
 
 def _parts(node, values):
-    """Sums of the gates on ``values`` [inputs, steps, features]: of the input, of the recurrence, each with its bias, and the states before
-    each step; [inputs, steps, ...]."""
+    """Sums of the gates on ``values`` [inputs, steps, features]: of the input, of the recurrence,
+    each with its bias, and the states before each step; [inputs, steps, ...]."""
     states = run_node(replace(node, last=False), values)
     states = states[:, ::-1] if node.reverse else states
     first = np.broadcast_to(node.initial, (len(values), 1, states.shape[2]))
@@ -40,17 +42,34 @@ def recurrent_integer(node, source, result, numbers, values):
     """
     given, past, before = _parts(node, values)
     lstm = isinstance(node, Lstm)
-    wish = Wish(result.bits, [part.ravel() for part in ((given + past,) if lstm else (given, past))])
+    wish = Wish(
+        result.bits, [part.ravel() for part in ((given + past,) if lstm else (given, past))]
+    )
     wish.wraps = numbers.wraps
-    step, why = (numbers.source_step, "table of the machine") if numbers.source_step is not None else choose_step(wish)
+    step, why = (
+        (numbers.source_step, "table of the machine")
+        if numbers.source_step is not None
+        else choose_step(wish)
+    )
     bias = np.atleast_2d(node.bias)
     made = []
-    for rows, unit, own, seen in ((node.weights, source.step, bias[0], values), (node.recurrent, result.step, bias[-1] * (not lstm), before)):
+    for rows, unit, own, seen in (
+        (node.weights, source.step, bias[0], values),
+        (node.recurrent, result.step, bias[-1] * (not lstm), before),
+    ):
         power = np.square(seen).reshape(-1, seen.shape[2]).mean(axis=0)[None]
         shift, _ = fit_shifts(rows[None], own, power, unit, step, numbers)
-        whole = round_nearest(rows[None], (step * 2.0 ** -shift.astype(float) / unit)[None], numbers.weight_bits)[0].astype(np.int64)
+        whole = round_nearest(
+            rows[None], (step * 2.0 ** -shift.astype(float) / unit)[None], numbers.weight_bits
+        )[0].astype(np.int64)
         made.append((whole, shift, *integer_bias(own, shift, step, numbers)))
     (weights, shift, own, places), (recurrent, behind, theirs, _) = made
-    integer = Integer(weights=weights, bias=own if lstm else np.stack([own, theirs]), shift=shift, bias_shift=places, recurrent=recurrent,
-                      recurrent_shift=behind)
+    integer = Integer(
+        weights=weights,
+        bias=own if lstm else np.stack([own, theirs]),
+        shift=shift,
+        bias_shift=places,
+        recurrent=recurrent,
+        recurrent_shift=behind,
+    )
     return integer, Scale(float(step), result.bits), why

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers with weights as matrices: a row for each output channel, in groups that read the same channels."""
+"""Layers with weights as matrices: a row for each output channel, in groups that read the same
+channels."""
+
 from dataclasses import replace
 from math import ceil
 
@@ -32,7 +34,11 @@ def of_rows(node, rows):
 
 def with_weights(node, weights, bias):
     """The node with others."""
-    return replace(node, scale=weights, shift=bias) if isinstance(node, Affine) else replace(node, weights=weights, bias=bias)
+    return (
+        replace(node, scale=weights, shift=bias)
+        if isinstance(node, Affine)
+        else replace(node, weights=weights, bias=bias)
+    )
 
 
 def _maps(node, values, random):
@@ -40,21 +46,32 @@ def _maps(node, values, random):
     high, wide = node.weights.shape[1:3]
     inputs, rows, columns, channels = values.shape
     top, left, bottom, right = node.padding
-    size = [(length + before + after - reach) // step + 1 for length, before, after, reach, step in
-            zip((rows, columns), (top, left), (bottom, right), node.window, node.stride, strict=True)]
+    size = [
+        (length + before + after - reach) // step + 1
+        for length, before, after, reach, step in zip(
+            (rows, columns), (top, left), (bottom, right), node.window, node.stride, strict=True
+        )
+    ]
     total = inputs * size[0] * size[1]
     kept = min(total, POSITIONS, ceil(ELEMENTS / (high * wide * channels)))
     at = np.arange(total) if kept == total else random.choice(total, kept, replace=False)
     n, y, x = np.unravel_index(at, (inputs, *size))
     down = y[:, None] * node.stride[0] + np.arange(high) * node.dilation[0] - top
     across = x[:, None] * node.stride[1] + np.arange(wide) * node.dilation[1] - left
-    inside = ((down >= 0) & (down < rows))[:, :, None] & ((across >= 0) & (across < columns))[:, None]
-    found = values[n[:, None, None], np.clip(down, 0, rows - 1)[:, :, None], np.clip(across, 0, columns - 1)[:, None]]
+    inside = ((down >= 0) & (down < rows))[:, :, None] & ((across >= 0) & (across < columns))[
+        :, None
+    ]
+    found = values[
+        n[:, None, None],
+        np.clip(down, 0, rows - 1)[:, :, None],
+        np.clip(across, 0, columns - 1)[:, None],
+    ]
     return np.where(inside[..., None], found, 0)
 
 
 def neighbourhoods(node, values, random):
-    """What some of the results of a layer are sums over: float64 [groups, positions, products], in the order of :func:`rows_of`.
+    """What some of the results of a layer are sums over: float64 [groups, positions, products], in
+    the order of :func:`rows_of`.
 
     Parameters
     ----------
@@ -64,8 +81,16 @@ def neighbourhoods(node, values, random):
     if isinstance(node, Conv):
         seen = _maps(node, values, random)
         count, groups = len(seen), node.groups
-        return seen.reshape(count, -1, groups, seen.shape[3] // groups).transpose(2, 0, 1, 3).reshape(groups, count, -1)
-    flat = values.reshape(-1, values.shape[-1]) if isinstance(node, Affine) or node.steps else values.reshape(len(values), -1)
+        return (
+            seen.reshape(count, -1, groups, seen.shape[3] // groups)
+            .transpose(2, 0, 1, 3)
+            .reshape(groups, count, -1)
+        )
+    flat = (
+        values.reshape(-1, values.shape[-1])
+        if isinstance(node, Affine) or node.steps
+        else values.reshape(len(values), -1)
+    )
     kept = min(len(flat), POSITIONS, ceil(ELEMENTS / flat.shape[1]))
     if kept < len(flat):
         flat = flat[random.choice(len(flat), kept, replace=False)]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scale of every tensor: one for each group of tensors that share it, chosen when its first maker is met."""
+"""Scale of every tensor: one for each group of tensors that share it, chosen when its first maker
+is met."""
+
 import numpy as np
 
 from ...errors import InputError
@@ -21,7 +23,11 @@ def _table_steps(graph, arithmetic, members):
     for node in graph.nodes:
         numbers = arithmetic[node.name]
         # Of a recurrent layer it is that of the gates' sums.
-        if numbers.source_step is not None and node.inputs[0] in members and not isinstance(node, Gru | Lstm):
+        if (
+            numbers.source_step is not None
+            and node.inputs[0] in members
+            and not isinstance(node, Gru | Lstm)
+        ):
             found.setdefault(numbers.source_step, node.name)
         if numbers.result_step is not None and node.output in members:
             found.setdefault(numbers.result_step, node.name)
@@ -34,7 +40,9 @@ def bounded(activation):
 
 
 class ScaleConflict(InputError):
-    """A ``node``, by its name, whose result needs another scale than the tensors that share one with it."""
+    """A ``node``, by its name, whose result needs another scale than the tensors that share one
+    with it."""
+
     def __init__(self, node, message):
         super().__init__(message)
         self.node = node
@@ -56,6 +64,7 @@ class Scales:
     of : dict, tensor name -> Scale, as far as chosen
     seen : dict, tensor name -> Seen, to be set before the first choice
     """
+
     def __init__(self, graph, backend, arithmetic, *, bits, percentile, note):
         self.graph, self.backend, self.arithmetic, self._note = graph, backend, arithmetic, note
         self.groups = Groups(graph, arithmetic)
@@ -74,8 +83,14 @@ class Scales:
         return len(self.groups.members[group]) == 1 and self._given[group] is None
 
     def taken(self):
-        """Names of the tensors whose scale is given: by the model itself, or by a table of the machine."""
-        return {name for group, given in self._given.items() if given for name in self.groups.members[group]}
+        """Names of the tensors whose scale is given: by the model itself, or by a table of the
+        machine."""
+        return {
+            name
+            for group, given in self._given.items()
+            if given
+            for name in self.groups.members[group]
+        }
 
     def _own(self, group):
         """(step, why) that the model or the machine gives a group, or ``None``."""
@@ -83,21 +98,39 @@ class Scales:
         tables = _table_steps(self.graph, self.arithmetic, members)
         if len(tables) > 1:
             text = ", ".join(f"{node} {step:g}" for step, node in tables.items())
-            raise InputError(f"tensor {min(members)}: tables of the machine ask for different steps: {text}")
+            raise InputError(
+                f"tensor {min(members)}: tables of the machine ask for different steps: {text}"
+            )
         if tables:
-            (step, node), = tables.items()
+            ((step, node),) = tables.items()
             return step, f"table of the machine for {node}"
-        own = [self.graph.tensors[name] for name in sorted(members) if self.graph.tensors[name].scale is not None and self.graph.tensors[name].data is None]
+        own = [
+            self.graph.tensors[name]
+            for name in sorted(members)
+            if self.graph.tensors[name].scale is not None and self.graph.tensors[name].data is None
+        ]
         if not own:
             return None
-        bad = next((self._against(tensor, self.bits[group]) for tensor in own if self._against(tensor, self.bits[group])), None)
+        bad = next(
+            (
+                self._against(tensor, self.bits[group])
+                for tensor in own
+                if self._against(tensor, self.bits[group])
+            ),
+            None,
+        )
         steps = {float(tensor.scale) for tensor in own}
         if bad is None and max(steps) > min(steps) * (1 + 1e-6):
             bad = f"{len(steps)} scales, and this machine wants one"
         if bad is None:
             return own[0].scale, "the model's own"
         for tensor in own:
-            self._note(tensor.name, "requantised", float(tensor.scale), f"the model's scale is not taken over: {bad}")
+            self._note(
+                tensor.name,
+                "requantised",
+                float(tensor.scale),
+                f"the model's scale is not taken over: {bad}",
+            )
         return None
 
     @staticmethod
@@ -106,7 +139,11 @@ class Scales:
             return f"{tensor.name} has the zero point {tensor.zero_point}"
         if not tensor.signed:
             return f"{tensor.name} is unsigned"
-        return f"{tensor.name} has {tensor.bits} bits, the machine {bits}" if tensor.bits != bits else None
+        return (
+            f"{tensor.name} has {tensor.bits} bits, the machine {bits}"
+            if tensor.bits != bits
+            else None
+        )
 
     def _sample(self, name):
         """Elements of a tensor, cut as the model itself cuts them."""
@@ -115,7 +152,11 @@ class Scales:
         if tensor.scale is None or tensor.data is not None:
             return sample
         low = -(1 << tensor.bits - 1) if tensor.signed else 0
-        return np.clip(sample, (low - tensor.zero_point) * tensor.scale, (low + (1 << tensor.bits) - 1 - tensor.zero_point) * tensor.scale)
+        return np.clip(
+            sample,
+            (low - tensor.zero_point) * tensor.scale,
+            (low + (1 << tensor.bits) - 1 - tensor.zero_point) * tensor.scale,
+        )
 
     def _wish(self, group):
         tensors = self.groups.members[group]
@@ -125,11 +166,14 @@ class Scales:
         for node in self.graph.nodes:
             if node.output in tensors:
                 wish.wraps |= self.arithmetic[node.name].wraps
-                activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
+                activation = (
+                    node if isinstance(node, Activation) else getattr(node, "activation", None)
+                )
                 if bounded(activation):
                     bounds.append(activation.high)
                     clips &= self.arithmetic[node.name].clips
-        # Where the machine clips by itself, others of the group keep what lies above; where there are none the clip costs least at the end.
+        # Where the machine clips by itself, others of the group keep what lies above; where there
+        # are none the clip costs least at the end.
         if bounds and (not clips or wish.greatest() <= min(bounds)):
             wish.most = min(bounds)
         return wish
@@ -169,16 +213,30 @@ class Scales:
             self.choose(node.output)
         if node.output in self.of:
             shift = np.log2(self.of[node.output].step / unit)
-            if abs(shift - round(shift)) > 1e-6 or not numbers.shifts[0] <= round(shift) <= numbers.shifts[1]:
-                raise ScaleConflict(node.name, f"node {node.name}: its result must have the step {unit:g} times 2 to the {numbers.shifts[0]} to "
-                                 f"{numbers.shifts[1]}, but {node.output} shares the step {self.of[node.output].step:g} with other tensors")
+            if (
+                abs(shift - round(shift)) > 1e-6
+                or not numbers.shifts[0] <= round(shift) <= numbers.shifts[1]
+            ):
+                raise ScaleConflict(
+                    node.name,
+                    f"node {node.name}: its result must have the step {unit:g} times 2 to the "
+                    f"{numbers.shifts[0]} to "
+                    f"{numbers.shifts[1]}, but {node.output} shares the step "
+                    f"{self.of[node.output].step:g} with other tensors",
+                )
             return self.of[node.output], int(round(shift))
         wish = self._wish(group)
         whole = np.log2(max(wish.greatest(), 1e-300) / wish.top / unit)
-        places = sorted({int(np.clip(p, *numbers.shifts)) for p in np.ceil(whole) - np.arange(-2 if wish.wraps else 0, 3 if not wish.wraps else 0)})
-        costs = [wish.cost(unit * 2.0 ** p) for p in places]
+        places = sorted(
+            {
+                int(np.clip(p, *numbers.shifts))
+                for p in np.ceil(whole)
+                - np.arange(-2 if wish.wraps else 0, 3 if not wish.wraps else 0)
+            }
+        )
+        costs = [wish.cost(unit * 2.0**p) for p in places]
         shift = places[int(np.argmin(costs))]
-        self.fix(node.output, unit * 2.0 ** shift, f"product of its operands' units times 2^{shift}")
+        self.fix(node.output, unit * 2.0**shift, f"product of its operands' units times 2^{shift}")
         return self.of[node.output], shift
 
     def partial_sums(self, node, walk):
@@ -192,10 +250,24 @@ class Scales:
         sums, at = [], None
         for part in self.backend.partial_sums(self.graph, node, values[index]):
             if at is None:
-                at = np.arange(part.size) if part.size <= _SUMS else self._random.choice(part.size, _SUMS, replace=False)
+                at = (
+                    np.arange(part.size)
+                    if part.size <= _SUMS
+                    else self._random.choice(part.size, _SUMS, replace=False)
+                )
             sums.append(part.ravel()[at])
         if sums and isinstance(node, Conv) and len(node.inputs) > 1:
             sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
-        limit = (1 << numbers.partial_bits - 1) * 2.0 ** -numbers.partial_shifted
+        limit = (1 << numbers.partial_bits - 1) * 2.0**-numbers.partial_shifted
         activation = getattr(node, "activation", None)
-        return [(np.stack(sums), lambda x: x if activation is None else run_node(activation, x), limit)] if sums else []
+        return (
+            [
+                (
+                    np.stack(sums),
+                    lambda x: x if activation is None else run_node(activation, x),
+                    limit,
+                )
+            ]
+            if sums
+            else []
+        )

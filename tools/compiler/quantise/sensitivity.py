@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How much an error of each channel of each tensor weighs in the network's results: noise followed backward through the squares of the weights."""
+"""How much an error of each channel of each tensor weighs in the network's results: noise followed
+backward through the squares of the weights."""
+
 import numpy as np
 
 from ..graph import AveragePool, Reduce
@@ -14,14 +16,16 @@ def _positions(graph, name):
 
 
 def _fold(values, channels):
-    """``values`` of other channels as those of a tensor of ``channels``: means where they repeat, copies where they are few."""
+    """``values`` of other channels as those of a tensor of ``channels``: means where they repeat,
+    copies where they are few."""
     if len(values) % channels == 0:
         return values.reshape(-1, channels).mean(axis=0)
     return np.full(channels, values.mean())
 
 
 def _through_layer(node, channels, weight, together):
-    """Of a layer with weights: what an error of the source's ``channels`` weighs, were there one result for each position of it."""
+    """Of a layer with weights: what an error of the source's ``channels`` weighs, were there one
+    result for each position of it."""
     rows = rows_of(node)
     groups, out, products = rows.shape
     taps = rows.reshape(groups, out, -1, channels // groups)
@@ -30,11 +34,13 @@ def _through_layer(node, channels, weight, together):
 
 
 def sensitivities(graph, seen, together):
-    """Of each tensor that flows, what the squared error of one element of each channel adds to the squared error of the results, these
-    taken as shares of their power; dict, tensor name -> float64 [channels].
+    """Of each tensor that flows, what the squared error of one element of each channel adds to the
+    squared error of the results, these taken as shares of their power; dict, tensor name -> float64
+    [channels].
 
-    ``together``: an error is the same at all positions of a map, as one of a weight is, else every position has one of its own, as rounding gives.
-    Errors of channels are taken as independent of each other, and a result that an activation cuts as deaf to them.
+    ``together``: an error is the same at all positions of a map, as one of a weight is, else every
+    position has one of its own, as rounding gives. Errors of channels are taken as independent of
+    each other, and a result that an activation cuts as deaf to them.
     """
     result = {name: np.zeros_like(values.channel_power) for name, values in seen.items()}
     for name in graph.kept():
@@ -47,7 +53,9 @@ def sensitivities(graph, seen, together):
             channels, ratio = len(result[name]), here / _positions(graph, name)
             if weighted(node):
                 heard = after * seen[node.output].channel_active
-                result[name] += heard if at else _through_layer(node, channels, heard, together) * ratio
+                result[name] += (
+                    heard if at else _through_layer(node, channels, heard, together) * ratio
+                )
                 continue
             if isinstance(node, AveragePool) and not together:
                 ratio /= np.prod(node.window)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tensors of a network hold on the calibration inputs: samples, extremes, sizes by channel."""
+"""What the tensors of a network hold on the calibration inputs: samples, extremes, sizes by
+channel."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,9 +24,11 @@ class Seen:
     ----------
     most : greatest size of an element; ``low``, ``high``: least and greatest element
     sample : float64 [some of the elements], drawn evenly
-    channel_most, channel_power, channel_active : of the last axis, greatest size, mean of the squares, share of elements that are not 0
+    channel_most, channel_power, channel_active : of the last axis, greatest size, mean of the
+    squares, share of elements that are not 0
     channel_inputs : in how many of the inputs the channel is not all 0
     """
+
     most: float
     low: float
     high: float
@@ -36,7 +40,8 @@ class Seen:
 
 
 def collect(graph, values, seed=0):
-    """:class:`Seen` of every tensor that flows, by name; ``values`` as :func:`check_calibration` gives them.
+    """:class:`Seen` of every tensor that flows, by name; ``values`` as :func:`check_calibration`
+    gives them.
 
     Raises
     ------
@@ -50,19 +55,43 @@ def collect(graph, values, seed=0):
         for name, array in run_graph(graph, batch, keep=True).items():
             if not np.isfinite(array).all():
                 bad = array[~np.isfinite(array)][0]
-                raise InputError(f"tensor {name} becomes {bad} on the calibration inputs, expected finite numbers")
+                raise InputError(
+                    f"tensor {name} becomes {bad} on the calibration inputs, expected finite "
+                    f"numbers"
+                )
             # A number without axes is one channel; the first axis counts inputs.
             channels = array.shape[-1] if array.ndim > 1 else 1
             flat = array.reshape(-1, channels)
             wanted = int(np.ceil(SAMPLES * share))
-            sample = array.ravel() if array.size <= wanted else array.ravel()[random.integers(0, array.size, wanted)]
+            sample = (
+                array.ravel()
+                if array.size <= wanted
+                else array.ravel()[random.integers(0, array.size, wanted)]
+            )
             size = np.abs(flat).max(axis=0)
-            parts.setdefault(name, []).append((flat.min(), flat.max(), sample, size, np.square(flat).mean(axis=0) * share, (flat != 0).mean(axis=0) * share,
-                                               (array.reshape(len(array), -1, channels) != 0).any(axis=1).sum(axis=0)))
+            parts.setdefault(name, []).append(
+                (
+                    flat.min(),
+                    flat.max(),
+                    sample,
+                    size,
+                    np.square(flat).mean(axis=0) * share,
+                    (flat != 0).mean(axis=0) * share,
+                    (array.reshape(len(array), -1, channels) != 0).any(axis=1).sum(axis=0),
+                )
+            )
     result = {}
     for name, seen in parts.items():
         low, high, samples, sizes, powers, active, inputs = zip(*seen, strict=True)
         most = np.max(sizes, axis=0)
-        result[name] = Seen(float(most.max()), float(min(low)), float(max(high)), np.concatenate(samples), most, np.sum(powers, axis=0),
-                            np.sum(active, axis=0), np.sum(inputs, axis=0))
+        result[name] = Seen(
+            float(most.max()),
+            float(min(low)),
+            float(max(high)),
+            np.concatenate(samples),
+            most,
+            np.sum(powers, axis=0),
+            np.sum(active, axis=0),
+            np.sum(inputs, axis=0),
+        )
     return result

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Choice of the unit of a group of tensors: what rounding, cutting and the layer's weights lose together is least."""
+"""Choice of the unit of a group of tensors: what rounding, cutting and the layer's weights lose
+together is least."""
+
 import numpy as np
 
 from .integers import fit_shifts
@@ -8,9 +10,11 @@ __all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step"]
 
 #: Room above the greatest size seen, of machines whose results wrap.
 ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
-#: The same where results saturate and have so many bits that it costs nothing: inputs to come are louder than those seen.
+#: The same where results saturate and have so many bits that it costs nothing: inputs to come are
+#: louder than those seen.
 WIDE, SPARE = 16, 2.0
-#: Units tried, from that of the whole range down: so many an octave, so many in all; and of those that fit weights exactly.
+#: Units tried, from that of the whole range down: so many an octave, so many in all; and of those
+#: that fit weights exactly.
 OCTAVE, TRIED, EXACT = 10, 30, 16
 #: A clip goes into a layer of its own where the squared error falls to less than this share.
 _APART = 0.25
@@ -28,12 +32,15 @@ class Wish:
 
     Attributes
     ----------
-    layers : list of (rows, bias, power, source step, Arithmetic) of layers that make one of the tensors
-    sums : list of (partial sums [steps, elements], function of the activation, limit of a partial sum in units)
+    layers : list of (rows, bias, power, source step,
+        Arithmetic) of layers that make one of the tensors
+    sums : list of (partial sums [steps, elements], function of the activation,
+        limit of a partial sum in units)
     most : greatest value that the unit may let through (a clip that saturation does), else infinity
     percentile : share of the elements that is not cut, in percent, or ``None``: by least error
     wraps : bool, as Arithmetic's
     """
+
     def __init__(self, bits, samples):
         self.bits, self.samples = bits, samples
         self.layers, self.sums, self.most, self.percentile, self.wraps = [], [], np.inf, None, False
@@ -44,8 +51,13 @@ class Wish:
 
     def greatest(self):
         """Greatest size that anything has."""
-        sums = (np.abs(values).max(initial=0.0) * (self.top + 1) / limit for values, _, limit in self.sums)
-        return float(max([0.0, *(np.abs(sample).max(initial=0.0) for sample in self.samples), *sums]))
+        sums = (
+            np.abs(values).max(initial=0.0) * (self.top + 1) / limit
+            for values, _, limit in self.sums
+        )
+        return float(
+            max([0.0, *(np.abs(sample).max(initial=0.0) for sample in self.samples), *sums])
+        )
 
     def candidates(self, greatest):
         """Units worth a try."""
@@ -56,7 +68,11 @@ class Wish:
         exact = []
         for rows, _, _, source_step, numbers in self.layers:
             size = np.abs(rows).max(axis=2).ravel()
-            size = np.quantile(size, np.linspace(1, 0, min(EXACT, len(size)))) if numbers.shift_group else size.max(keepdims=True)
+            size = (
+                np.quantile(size, np.linspace(1, 0, min(EXACT, len(size))))
+                if numbers.shift_group
+                else size.max(keepdims=True)
+            )
             unit = size[size > 0] * source_step / ((1 << numbers.weight_bits - 1) - 1)
             for places in range(-1, int(np.log2(TRIED / OCTAVE * 2)) + 2):
                 exact.append(unit * 2.0 ** (np.floor(np.log2(steps[0] / unit)) - places))
@@ -66,7 +82,10 @@ class Wish:
     def cost(self, step):
         """Mean of the squared error of the tensors, with unit ``step``."""
         low, high = -self.top - 1, self.top
-        total = sum(float(np.mean(np.square(sample - step * np.clip(np.rint(sample / step), low, high)))) for sample in self.samples)
+        total = sum(
+            float(np.mean(np.square(sample - step * np.clip(np.rint(sample / step), low, high))))
+            for sample in self.samples
+        )
         for rows, bias, power, source_step, numbers in self.layers:
             total += fit_shifts(rows, bias, power, source_step, step, numbers)[1]
         for values, activation, limit in self.sums:
@@ -85,18 +104,23 @@ def _saturating(values, activation, limit):
 
 
 def better_apart(bits, sums, step):
-    """Whether a layer whose result is clipped at the end of its numbers loses much less by its partial sums' saturation with its clip in a layer of its own.
+    """Whether a layer whose result is clipped at the end of its numbers loses much less by its
+    partial sums' saturation with its clip in a layer of its own.
 
     ``bits``, ``step``: of its result; ``sums``: as :class:`Wish` has them, of this layer alone.
     """
-    (values, activation, limit), = sums
+    ((values, activation, limit),) = sums
     exact = activation(values[-1])
     together, alone = Wish(bits, [exact]), Wish(bits, [values[-1]])
     together.sums, alone.sums = sums, [(values, lambda x: x, limit)]
     apart = choose_step(alone)[0]
     # Behind the layer its result is rounded once more.
     again = activation(apart * np.clip(np.rint(values[-1] / apart), -alone.top - 1, alone.top))
-    lost = np.mean(np.square(again - exact)) + _saturating(values, lambda x: x, limit * apart) + step * step / 12
+    lost = (
+        np.mean(np.square(again - exact))
+        + _saturating(values, lambda x: x, limit * apart)
+        + step * step / 12
+    )
     return lost < _APART * together.cost(step)
 
 
@@ -106,8 +130,12 @@ def choose_step(wish):
     if greatest == 0:
         return 1.0 / wish.top, "all values are zero"
     if wish.percentile is not None and not wish.wraps:
-        size = float(np.mean([np.percentile(np.abs(sample), wish.percentile) for sample in wish.samples]))
-        return min(size or greatest, wish.most) / wish.top, f"{wish.percentile:g} % of the values are not cut"
+        size = float(
+            np.mean([np.percentile(np.abs(sample), wish.percentile) for sample in wish.samples])
+        )
+        return min(
+            size or greatest, wish.most
+        ) / wish.top, f"{wish.percentile:g} % of the values are not cut"
     steps = wish.candidates(greatest)
     steps = steps[steps <= wish.most / wish.top]
     if not len(steps):
@@ -116,4 +144,8 @@ def choose_step(wish):
     best = float(steps[int(np.argmin(costs))])
     if wish.wraps:
         return best, f"room of {best * wish.top / greatest:.2f} above the values seen: results wrap"
-    return best, f"least squared error, range {best * wish.top / greatest:.3f} of the greatest size seen, {greatest:.5g}"
+    return (
+        best,
+        f"least squared error, range {best * wish.top / greatest:.3f} of the greatest size "
+        f"seen, {greatest:.5g}",
+    )

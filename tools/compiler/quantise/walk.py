@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network layer by layer, in float and in the machine's numbers side by side: each layer is chosen on what the machine makes of those before it."""
+"""Network layer by layer, in float and in the machine's numbers side by side: each layer is chosen
+on what the machine makes of those before it."""
+
 import numpy as np
 
 from ..evaluate import run_node
@@ -34,6 +36,7 @@ class Walk:
     ----------
     real, whole : dict, tensor name -> float64 values, the machine's whole numbers
     """
+
     def __init__(self, graph, backend, inputs):
         self.graph, self.backend = graph, backend
         self.real, self.whole = dict(inputs), {}
@@ -52,10 +55,13 @@ class Walk:
         self.real[node.output] = np.broadcast_to(value, (count, *value.shape[1:]))
 
     def run_whole(self, node, quantised):
-        """Computes the node in the machine's numbers: by the back end's reference, on a graph of this node alone."""
+        """Computes the node in the machine's numbers: by the back end's reference, on a graph of
+        this node alone."""
         single = alone(self.graph, node)
         one = Quantised(graph=single, scales=quantised.scales, layers=quantised.layers)
-        result = self.backend.reference(one, {port.tensor: self.whole[port.tensor] for port in single.inputs})
+        result = self.backend.reference(
+            one, {port.tensor: self.whole[port.tensor] for port in single.inputs}
+        )
         self.whole[node.output] = np.asarray(result[node.output])
         return self.whole[node.output]
 

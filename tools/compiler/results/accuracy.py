@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How good results are: classes, agreement with the float network, signal to noise."""
+
 import numpy as np
 
 from ...errors import InputError
@@ -13,12 +14,18 @@ def check_labels(plan, labels):
         return
     shapes = [port.shape for port in plan.outputs]
     if len(shapes) != 1 or int(np.prod(shapes[0])) < 2:
-        raise InputError(f"--labels: {plan.network} has outputs of the shapes {', '.join(str(list(s)) for s in shapes)}; labels need one output with a score a "
-                         "class")
+        raise InputError(
+            f"--labels: {plan.network} has outputs of the shapes "
+            f"{', '.join(str(list(s)) for s in shapes)}; labels need one output with a score a "
+            "class"
+        )
     classes = int(np.prod(shapes[0]))
     wrong = np.flatnonzero((labels < 0) | (labels >= classes))
     if wrong.size:
-        raise InputError(f"--labels: class {labels[wrong[0]]} at {wrong[0]}; {plan.network} has classes 0 to {classes - 1}")
+        raise InputError(
+            f"--labels: class {labels[wrong[0]]} at {wrong[0]}; {plan.network} has classes 0 "
+            f"to {classes - 1}"
+        )
 
 
 def _classes(array):
@@ -26,12 +33,16 @@ def _classes(array):
 
 
 def classified(outputs, labels=None):
-    """``classes`` of the inputs where the network has one output of several numbers, and ``correct`` of ``labels``."""
+    """``classes`` of the inputs where the network has one output of several numbers, and
+    ``correct`` of ``labels``."""
     arrays = list(outputs.values())
     if len(arrays) != 1 or arrays[0][0].size < 2:
         return {}
     found = _classes(arrays[0])
-    return {"classes": found.tolist(), **({} if labels is None else {"correct": int((found == labels).sum())})}
+    return {
+        "classes": found.tolist(),
+        **({} if labels is None else {"correct": int((found == labels).sum())}),
+    }
 
 
 def agreement(a, b):
@@ -40,7 +51,14 @@ def agreement(a, b):
 
 
 def signal_to_noise(exact, found):
-    """10 log10 of the power of ``exact`` over that of the difference, in dB; infinite where they are equal."""
+    """10 log10 of the power of ``exact`` over that of the difference, in dB; infinite where they
+    are equal."""
     noise = float(np.square(np.asarray(exact, np.float64) - found).sum())
     power = float(np.square(exact).sum())
-    return float("inf") if noise == 0 else -float("inf") if power == 0 else 10 * np.log10(power / noise)
+    return (
+        float("inf")
+        if noise == 0
+        else -float("inf")
+        if power == 0
+        else 10 * np.log10(power / noise)
+    )

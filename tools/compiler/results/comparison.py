@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One network on every core of a board, side by side."""
+
 import time
 from dataclasses import asdict, dataclass, field, fields
 
@@ -27,11 +28,15 @@ __all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_of", "com
 class Cell:
     """What one core makes of the network.
 
-    ``cycles`` of one input, ``measured`` or estimated; ``clock_hz`` that the board is built for; ``agreement``: share of inputs whose first class is the
-    float network's; ``snr``: dB against it; ``correct``: inputs of the label's class; ``memory``, ``moved``: bytes of main memory taken, and moved for an
-    input; ``equal``: whether every tensor of every layer is that of the reference, on the virtual board; ``seconds`` that it took to compile; ``refusal``: why there is none of this;
-    ``build``: parameters, ceilings and places, as :func:`~.places.build_object` gives them, and ``inputs`` of a run, for which ``counters`` are.
+    ``cycles`` of one input, ``measured`` or estimated; ``clock_hz`` that the board is built for;
+    ``agreement``: share of inputs whose first class is the float network's; ``snr``: dB against it;
+    ``correct``: inputs of the label's class; ``memory``, ``moved``: bytes of main memory taken, and
+    moved for an input; ``equal``: whether every tensor of every layer is that of the reference, on
+    the virtual board; ``seconds`` that it took to compile; ``refusal``: why there is none of this;
+    ``build``: parameters, ceilings and places, as :func:`~.places.build_object` gives them, and
+    ``inputs`` of a run, for which ``counters`` are.
     """
+
     isa: str
     preset: str | None = None
     refusal: str | None = None
@@ -57,14 +62,21 @@ class Cell:
 
     @property
     def bytes_of_an_input(self):
-        """Bytes of main memory moved for an input: those counted, else those that the compiler expects."""
-        counted = moved(self.counters, self.build.get("ceilings")) / (self.build.get("inputs") or 1) if self.measured else 0
+        """Bytes of main memory moved for an input: those counted, else those that the compiler
+        expects."""
+        counted = (
+            moved(self.counters, self.build.get("ceilings")) / (self.build.get("inputs") or 1)
+            if self.measured
+            else 0
+        )
         return round(counted) or self.moved
 
 
 @dataclass
 class NetworkComparison:
-    """``cells`` of all cores; ``inputs`` that they were judged by, ``correct`` of the float network."""
+    """``cells`` of all cores; ``inputs`` that they were judged by, ``correct`` of the float
+    network."""
+
     network: str
     board: str
     inputs: int
@@ -73,60 +85,139 @@ class NetworkComparison:
     notes: list
 
     def as_dict(self):
-        return {**asdict(self), "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells]}
+        return {
+            **asdict(self),
+            "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells],
+        }
 
 
 def comparison_of(values):
-    """The :class:`NetworkComparison` that :meth:`NetworkComparison.as_dict` told, of a dict that may say more."""
+    """The :class:`NetworkComparison` that :meth:`NetworkComparison.as_dict` told, of a dict that
+    may say more."""
+
     def cell(one):
-        return Cell(**{each.name: one[each.name] for each in fields(Cell) if one.get(each.name) is not None})
-    return NetworkComparison(values["network"], values["board"], values["inputs"], values.get("correct"), [cell(one) for one in values["cells"]], list(values["notes"]))
+        return Cell(
+            **{each.name: one[each.name] for each in fields(Cell) if one.get(each.name) is not None}
+        )
+
+    return NetworkComparison(
+        values["network"],
+        values["board"],
+        values["inputs"],
+        values.get("correct"),
+        [cell(one) for one in values["cells"]],
+        list(values["notes"]),
+    )
 
 
-def compare_network(graph, board, isas=None, calibration=None, inputs=None, labels=None, *, host_steps=False, estimate=False, verify=False, layers=True,
-                    progress=None):
+def compare_network(
+    graph,
+    board,
+    isas=None,
+    calibration=None,
+    inputs=None,
+    labels=None,
+    *,
+    host_steps=False,
+    estimate=False,
+    verify=False,
+    layers=True,
+    progress=None,
+):
     """The :class:`NetworkComparison` of a graph on a board.
 
     Parameters
     ----------
     isas : names, each with ``?preset=`` or not; ``None``: all
-    calibration, inputs : dict, name of an input -> array as the user has it; ``None``: random, and those of calibration
+    calibration, inputs : dict, name of an input -> array as the user has it; ``None``: random,
+        and those of calibration
     labels : classes of ``inputs``
     layers : bool, cycles of each layer are measured as well
     """
     notes = []
     if calibration is None:
-        notes.append("judged by RANDOM inputs, since nothing was given to calibrate with: accuracies mean nothing")
+        notes.append(
+            "judged by RANDOM inputs, since nothing was given to calibrate with: accuracies "
+            "mean nothing"
+        )
         calibration = random_calibration(graph)
     inputs = inputs or {name: array[:100] for name, array in calibration.items()}
-    values = run_graph(graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs})
+    values = run_graph(
+        graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs}
+    )
     exact = {port.name: from_graph(port, values[port.tensor]) for port in graph.outputs}
     cells = []
     for isa in isas or backend_names():
         name = isa.partition("?")[0]
         try:
-            cells.append(_cell(graph, f"sim:{board}/{isa}", calibration, inputs, labels, exact, host_steps, estimate, verify, layers, progress))
+            cells.append(
+                _cell(
+                    graph,
+                    f"sim:{board}/{isa}",
+                    calibration,
+                    inputs,
+                    labels,
+                    exact,
+                    host_steps,
+                    estimate,
+                    verify,
+                    layers,
+                    progress,
+                )
+            )
         except (QuintetError, LoweringError, ValueError) as error:
             if name not in backend_names():
                 raise
             cells.append(Cell(name, refusal=str(error)))
-    return NetworkComparison(graph.name, board, len(next(iter(inputs.values()))), None if labels is None else _correct(exact, labels), cells, notes)
+    return NetworkComparison(
+        graph.name,
+        board,
+        len(next(iter(inputs.values()))),
+        None if labels is None else _correct(exact, labels),
+        cells,
+        notes,
+    )
 
 
 def _correct(values, labels):
-    scores, = values.values()
+    (scores,) = values.values()
     return int((scores.reshape(len(scores), -1).argmax(1) == labels).sum())
 
 
-def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimate, verify, layers, progress):
+def _cell(
+    graph,
+    target,
+    calibration,
+    inputs,
+    labels,
+    exact,
+    host_steps,
+    estimate,
+    verify,
+    layers,
+    progress,
+):
     build = target_build(target)
     began = time.monotonic()
     plan = compile_graph(graph, build, calibration, Options(host_steps=host_steps), progress)
     seconds = round(time.monotonic() - began, 2)
     rows = plan_rows(plan)
-    cell = Cell(build.isa, build.preset, estimated=round(plan.cycles), cycles=round(plan.cycles), clock_hz=plan.clock(build.clock_hz), memory=plan.memory,
-                moved=sum(row["bytes"] for row in rows), macs=sum(row["macs"] for row in rows), layers=rows, seconds=seconds)
-    cell.build = {**build_object(plan, clock_hz=build.clock_hz), "inputs": max(step.lowered.images for step in plan.machine_steps)}
+    cell = Cell(
+        build.isa,
+        build.preset,
+        estimated=round(plan.cycles),
+        cycles=round(plan.cycles),
+        clock_hz=plan.clock(build.clock_hz),
+        memory=plan.memory,
+        moved=sum(row["bytes"] for row in rows),
+        macs=sum(row["macs"] for row in rows),
+        layers=rows,
+        seconds=seconds,
+    )
+    cell.build = {
+        **build_object(plan, clock_hz=build.clock_hz),
+        "inputs": max(step.lowered.images for step in plan.machine_steps),
+    }
     if progress is not None:
         progress(f"{build.isa}: reference")
     given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
@@ -134,42 +225,82 @@ def _cell(graph, target, calibration, inputs, labels, exact, host_steps, estimat
     snr = layer_snr(plan, given, numbers)
     cell.layers = plan_rows(plan, snr=snr)
     found = {port.name: from_graph(port, values[port.tensor]) for port in plan.outputs}
-    cell.snr = signal_to_noise(np.concatenate([exact[name].ravel() for name in exact]), np.concatenate([found[name].ravel() for name in exact]))
+    cell.snr = signal_to_noise(
+        np.concatenate([exact[name].ravel() for name in exact]),
+        np.concatenate([found[name].ravel() for name in exact]),
+    )
     if len(exact) == 1 and next(iter(exact.values()))[0].size > 1:
         cell.agreement = agreement(*exact.values(), *found.values())
         cell.correct = None if labels is None else _correct(found, labels)
     from ...targets import open_target
+
     name = f"{build.target}&load=direct"
     if verify:
         one = {tensor: array[:1] for tensor, array in given.items()}
-        cell.equal = verify_plan(plan, one, name, lambda: open_target(name, progress), "reference", None, progress).equal
+        cell.equal = verify_plan(
+            plan, one, name, lambda: open_target(name, progress), "reference", None, progress
+        ).equal
     if not estimate:
         with Session(plan, open_target(name, progress), progress, overlap=False) as session:
             # The first input may find the core empty; the second is what every other one takes.
             for _ in range(2):
                 before = dict(session.report.counters)
-                session.run({name: array[:max(step.lowered.images for step in plan.machine_steps)] for name, array in given.items()})
-            counters = {name: value - before.get(name, 0) for name, value in session.report.counters.items()}
+                session.run(
+                    {
+                        name: array[: max(step.lowered.images for step in plan.machine_steps)]
+                        for name, array in given.items()
+                    }
+                )
+            counters = {
+                name: value - before.get(name, 0) for name, value in session.report.counters.items()
+            }
             if layers:
                 cell.layers = plan_rows(plan, layer_counters(session, given), snr)
         cell.counters, cell.measured = counters, True
-        cell.cycles = round(counters["cycles"] / max(step.lowered.images for step in plan.machine_steps))
+        cell.cycles = round(
+            counters["cycles"] / max(step.lowered.images for step in plan.machine_steps)
+        )
     return cell
 
 
 def comparison_rows(found):
     """Columns and rows of a table."""
-    columns = ("core", ">cycles", ">ms", ">inputs/s", ">same class", ">SNR dB", *((">correct",) if found.correct is not None else ()), ">memory")
+    columns = (
+        "core",
+        ">cycles",
+        ">ms",
+        ">inputs/s",
+        ">same class",
+        ">SNR dB",
+        *((">correct",) if found.correct is not None else ()),
+        ">memory",
+    )
     rows = []
     if found.correct is not None:
-        rows.append(("float", "", "", "", "", "", f"{100 * found.correct / found.inputs:.1f} %", ""))
+        rows.append(
+            ("float", "", "", "", "", "", f"{100 * found.correct / found.inputs:.1f} %", "")
+        )
     for cell in found.cells:
         if cell.refusal:
             rows.append((cell.isa, "refused", *[""] * (len(columns) - 2)))
             continue
         time = cell.milliseconds
-        rows.append((cell.isa, f"{cell.cycles:,}" + ("" if cell.measured else "*"), f"{time:.3f}" if time else "", f"{1e3 / time:,.0f}" if time else "",
-                     "" if cell.agreement is None else f"{100 * cell.agreement:.1f} %", f"{cell.snr:.1f}",
-                     *((f"{100 * cell.correct / found.inputs:.1f} %",) if cell.correct is not None else ("",) if found.correct is not None else ()),
-                     f"{cell.memory / 1024:,.0f} KiB"))
+        rows.append(
+            (
+                cell.isa,
+                f"{cell.cycles:,}" + ("" if cell.measured else "*"),
+                f"{time:.3f}" if time else "",
+                f"{1e3 / time:,.0f}" if time else "",
+                "" if cell.agreement is None else f"{100 * cell.agreement:.1f} %",
+                f"{cell.snr:.1f}",
+                *(
+                    (f"{100 * cell.correct / found.inputs:.1f} %",)
+                    if cell.correct is not None
+                    else ("",)
+                    if found.correct is not None
+                    else ()
+                ),
+                f"{cell.memory / 1024:,.0f} KiB",
+            )
+        )
     return columns, rows

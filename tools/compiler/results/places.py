@@ -1,27 +1,47 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a plan's programs, constants and tensors lie in main memory, and what bounds the build it was made for."""
+"""Where a plan's programs, constants and tensors lie in main memory, and what bounds the build it
+was made for."""
+
 from ...targets.ceilings import board_memory, ceilings
 
 __all__ = ["build_object", "plan_places"]
 
 
 def plan_places(plan):
-    """What lies where: ``what``, ``kind`` (program, constants, input, output, tensor), ``at``, ``bytes``, in the order of addresses. Tensors may share places,
-    since not all live at once; of several programs the name says which."""
+    """What lies where: ``what``, ``kind`` (program, constants, input, output, tensor), ``at``,
+    ``bytes``, in the order of addresses. Tensors may share places, since not all live at once; of
+    several programs the name says which."""
     found = []
     for number, step in enumerate(plan.machine_steps):
         lowered, prefix = step.lowered, f"program {number}: " if len(plan.machine_steps) > 1 else ""
         found.append((f"{prefix}program", "program", lowered.program_at, len(lowered.program)))
-        found += [(f"{prefix}setup {count}", "program", at, len(data)) for count, (data, at) in enumerate(lowered.setup)]
-        found += [(prefix + what, "constants", at, int(data.size)) for at, data, what in lowered.constants]
-        for kind, placed in (("input", lowered.inputs), ("output", lowered.outputs), ("tensor", lowered.tensors)):
-            found += [(prefix + name, kind, place.layout.first, place.layout.end - place.layout.first) for name, place in placed.items()
-                      if kind != "tensor" or name not in lowered.inputs and name not in lowered.outputs]
-    return [{"what": what, "kind": kind, "at": at, "bytes": size} for what, kind, at, size in sorted(found, key=lambda place: (place[2], place[3])) if size]
+        found += [
+            (f"{prefix}setup {count}", "program", at, len(data))
+            for count, (data, at) in enumerate(lowered.setup)
+        ]
+        found += [
+            (prefix + what, "constants", at, int(data.size)) for at, data, what in lowered.constants
+        ]
+        for kind, placed in (
+            ("input", lowered.inputs),
+            ("output", lowered.outputs),
+            ("tensor", lowered.tensors),
+        ):
+            found += [
+                (prefix + name, kind, place.layout.first, place.layout.end - place.layout.first)
+                for name, place in placed.items()
+                if kind != "tensor" or name not in lowered.inputs and name not in lowered.outputs
+            ]
+    return [
+        {"what": what, "kind": kind, "at": at, "bytes": size}
+        for what, kind, at, size in sorted(found, key=lambda place: (place[2], place[3]))
+        if size
+    ]
 
 
 def build_object(plan, info=None, clock_hz=None):
-    """The build that a plan runs on, as results carry it: ``isa``, ``preset``, ``params``, ``memory_size``, ``memory_used``, ``ceilings``, ``places``.
+    """The build that a plan runs on, as results carry it: ``isa``, ``preset``, ``params``,
+    ``memory_size``, ``memory_used``, ``ceilings``, ``places``.
 
     Parameters
     ----------
@@ -29,6 +49,14 @@ def build_object(plan, info=None, clock_hz=None):
     clock_hz : main clock in Hz, where there is no ``info``
     """
     memory = board_memory(plan.board, plan.memory_size) if info is None else info.memory
-    return {"isa": plan.isa, "preset": plan.preset if info is None else info.preset, "params": dict(plan.params if info is None else info.params),
-            "memory_size": plan.memory_size if info is None else info.memory_size, "memory_used": plan.memory,
-            "ceilings": ceilings(plan.isa, plan.params, memory, clock_hz if info is None else info.clock_hz), "places": plan_places(plan)}
+    return {
+        "isa": plan.isa,
+        "preset": plan.preset if info is None else info.preset,
+        "params": dict(plan.params if info is None else info.params),
+        "memory_size": plan.memory_size if info is None else info.memory_size,
+        "memory_used": plan.memory,
+        "ceilings": ceilings(
+            plan.isa, plan.params, memory, clock_hz if info is None else info.clock_hz
+        ),
+        "places": plan_places(plan),
+    }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a plan is, for people and as an object: layers, cycles, memory, what runs where."""
+
 from ..plan import MachineStep
 from .places import build_object
 
@@ -10,33 +11,70 @@ _MORE = {"measured": ">measured", "snr": ">SNR dB"}
 
 
 def plan_rows(plan, counters=None, snr=None):
-    """Rows of every layer: name, what, where, multiplications, cycles, bytes, of one input; cycles are estimates.
+    """Rows of every layer: name, what, where, multiplications, cycles, bytes, of one input; cycles
+    are estimates.
 
-    ``counters``, ``snr``: of :mod:`.layers`; with them rows have ``counters`` and ``measured`` (cycles; ``None`` where they are with a later layer), ``snr`` (dB).
+    ``counters``, ``snr``: of :mod:`.layers`; with them rows have ``counters`` and ``measured``
+    (cycles; ``None`` where they are with a later layer), ``snr`` (dB).
     """
     rows = []
     for number, step in enumerate(plan.steps):
         if not isinstance(step, MachineStep):
-            rows += [{"layer": node.name, "kind": node.kind, "where": "host", "macs": 0, "cycles": 0, "bytes": 0} for node in step.graph.nodes]
+            rows += [
+                {
+                    "layer": node.name,
+                    "kind": node.kind,
+                    "where": "host",
+                    "macs": 0,
+                    "cycles": 0,
+                    "bytes": 0,
+                }
+                for node in step.graph.nodes
+            ]
             continue
         kinds = {node.name: node.kind for node in step.part.graph.nodes}
         for place, span in enumerate(step.lowered.layers):
-            kind = "+".join(kinds.get(name, "?") for name in span.nodes) or kinds.get(span.name, "?")
-            rows.append({"layer": span.name, "kind": kind, "where": plan.isa, "macs": span.macs, "cycles": round(span.cycles / step.lowered.images),
-                         "bytes": round(span.bytes / step.lowered.images)})
+            kind = "+".join(kinds.get(name, "?") for name in span.nodes) or kinds.get(
+                span.name, "?"
+            )
+            rows.append(
+                {
+                    "layer": span.name,
+                    "kind": kind,
+                    "where": plan.isa,
+                    "macs": span.macs,
+                    "cycles": round(span.cycles / step.lowered.images),
+                    "bytes": round(span.bytes / step.lowered.images),
+                }
+            )
             if counters is not None:
                 here = counters.get((number, place))
-                rows[-1] |= {"measured": None if here is None else round(here["cycles"]), "counters": here}
+                rows[-1] |= {
+                    "measured": None if here is None else round(here["cycles"]),
+                    "counters": here,
+                }
             if snr is not None:
                 rows[-1]["snr"] = snr.get((number, place))
     return rows
 
 
 def plan_object(plan, clock_hz=None):
-    """The plan as an object, for a main clock of ``clock_hz``; the object's is that of the clock that its cycles count."""
+    """The plan as an object, for a main clock of ``clock_hz``; the object's is that of the clock
+    that its cycles count."""
     rows = plan_rows(plan)
-    return {"network": plan.network, "board": plan.board, "memory": plan.memory, **build_object(plan, clock_hz=clock_hz), "cycles_estimated": round(plan.cycles), "clock_hz": plan.clock(clock_hz), "macs": sum(row["macs"] for row in rows),
-            "programs": [len(step.lowered.program) for step in plan.machine_steps], "layers": rows, "choices": plan.choices, "notes": plan.notes}
+    return {
+        "network": plan.network,
+        "board": plan.board,
+        "memory": plan.memory,
+        **build_object(plan, clock_hz=clock_hz),
+        "cycles_estimated": round(plan.cycles),
+        "clock_hz": plan.clock(clock_hz),
+        "macs": sum(row["macs"] for row in rows),
+        "programs": [len(step.lowered.program) for step in plan.machine_steps],
+        "layers": rows,
+        "choices": plan.choices,
+        "notes": plan.notes,
+    }
 
 
 def show_plan(console, plan, clock_hz=None):
@@ -47,14 +85,23 @@ def show_plan(console, plan, clock_hz=None):
     show_layers(console, rows)
     where = f"{plan.board}, {plan.preset}" if plan.board else plan.preset or "sizes of its own"
     time = f", {plan.cycles / clock_hz * 1e3:.3f} ms at {clock_hz / 1e6:g} MHz" if clock_hz else ""
-    console.out(f"{plan.network} for {plan.isa} ({where}): {sum(row['macs'] for row in rows):,} multiplications and some {plan.cycles:,.0f} cycles an input{time}")
-    console.out(f"main memory: {plan.memory:,} of {plan.memory_size:,} bytes, programs {sum(len(s.lowered.program) for s in plan.machine_steps):,}")
+    console.out(
+        f"{plan.network} for {plan.isa} ({where}): {sum(row['macs'] for row in rows):,} "
+        f"multiplications and some {plan.cycles:,.0f} cycles an input{time}"
+    )
+    console.out(
+        f"main memory: {plan.memory:,} of {plan.memory_size:,} bytes, programs "
+        f"{sum(len(s.lowered.program) for s in plan.machine_steps):,}"
+    )
 
 
 def show_layers(console, rows):
     """Rows of :func:`plan_rows` as a table."""
     more = [key for key in _MORE if any(key in row for row in rows)]
-    console.table(("layer", "what", "on", ">MACs", ">cycles", *(_MORE[key] for key in more), ">bytes"), [_row(row, more) for row in _gathered(rows)])
+    console.table(
+        ("layer", "what", "on", ">MACs", ">cycles", *(_MORE[key] for key in more), ">bytes"),
+        [_row(row, more) for row in _gathered(rows)],
+    )
 
 
 def _gathered(rows):
@@ -71,9 +118,22 @@ def _gathered(rows):
 def _row(row, more):
     if row["where"] == "host":
         others = row.get("count", 1) - 1
-        return _short(row["layer"]), row["kind"] + (f" and {others} more" if others else ""), "host", *[""] * (3 + len(more))
+        return (
+            _short(row["layer"]),
+            row["kind"] + (f" and {others} more" if others else ""),
+            "host",
+            *[""] * (3 + len(more)),
+        )
     shown = [_shown(key, row.get(key)) for key in more]
-    return _short(row["layer"]), row["kind"], row["where"], f"{row['macs']:,}", f"{row['cycles']:,}", *shown, f"{row['bytes']:,}"
+    return (
+        _short(row["layer"]),
+        row["kind"],
+        row["where"],
+        f"{row['macs']:,}",
+        f"{row['cycles']:,}",
+        *shown,
+        f"{row['bytes']:,}",
+    )
 
 
 def _shown(key, value):
@@ -81,4 +141,4 @@ def _shown(key, value):
 
 
 def _short(name, most=28):
-    return name if len(name) <= most else "..." + name[3 - most:]
+    return name if len(name) <= most else "..." + name[3 - most :]

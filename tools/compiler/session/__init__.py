@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A plan at work on a target."""
+
 from .report import SessionReport
 from .runs import RunFailed
 from .session import Session

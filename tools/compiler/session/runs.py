@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs of a plan's programs: how they begin and end, what of their counters is read, and what they are called when they fail."""
+"""Runs of a plan's programs: how they begin and end, what of their counters is read, and what they
+are called when they fail."""
+
 from collections import Counter
 from contextlib import contextmanager, suppress
 
@@ -7,12 +9,14 @@ from ...errors import Exit, QuintetError
 
 __all__ = ["EVERY", "RunFailed", "Runs"]
 
-#: Of so many runs in turns the counters of one are read: between two runs that keeps the core waiting for the line.
+#: Of so many runs in turns the counters of one are read: between two runs that keeps the core
+#: waiting for the line.
 EVERY = 16
 
 
 class RunFailed(QuintetError):
     """A program of a plan that did not end well; ``outcome`` says how."""
+
     code = Exit.FAULT
 
     def __init__(self, message, outcome):
@@ -28,15 +32,17 @@ class Runs:
     network : name of it, for messages
     target : Target
     """
+
     def __init__(self, network, target):
         self.network, self.target, self._last = network, target, None
         self._sums, self._runs, self._read = Counter(), 0, 0
 
     @contextmanager
     def running(self, step, lowered, number, counted=True):
-        """Run ``number`` of a step's program, which the body goes on beside; over when it is left, and the core idle whatever happens in it.
-        ``counted``: its counters are read."""
-        # What a run has left in the core serves the next, as long as it ended well and no other program comes between.
+        """Run ``number`` of a step's program, which the body goes on beside; over when it is left,
+        and the core idle whatever happens in it. ``counted``: its counters are read."""
+        # What a run has left in the core serves the next, as long as it ended well and no other
+        # program comes between.
         registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
         self._last = None
         with self.about(lowered, number, "begun"):
@@ -46,7 +52,7 @@ class Runs:
             with self.about(lowered, number, "run"):
                 outcome = self.target.wait(counters=counted)
         except BaseException:
-            with suppress(Exception):       # of what went wrong the first is told
+            with suppress(Exception):  # of what went wrong the first is told
                 self.target.stop()
             raise
         self.check(lowered, outcome, number)
@@ -58,11 +64,14 @@ class Runs:
 
     def setup(self, lowered, data, address):
         """Run a program that a plan wants once."""
-        outcome = self.target.run({**lowered.registers, "program_address": address, "program_length": len(data)})
+        outcome = self.target.run(
+            {**lowered.registers, "program_address": address, "program_length": len(data)}
+        )
         self.check(lowered, outcome)
 
     def counters(self):
-        """Sums of the counters of all runs since the last call: those that were read stand for the others."""
+        """Sums of the counters of all runs since the last call: those that were read stand for the
+        others."""
         share = self._runs / self._read if self._read else 0
         found = {name: round(value * share) for name, value in self._sums.items()}
         self._sums, self._runs, self._read = Counter(), 0, 0
@@ -70,8 +79,10 @@ class Runs:
 
     @contextmanager
     def about(self, lowered, number, what):
-        """An error of the link within says which input it happened with, and ``what`` was done with that."""
+        """An error of the link within says which input it happened with, and ``what`` was done with
+        that."""
         from ...link.errors import LinkError
+
         try:
             yield
         except LinkError as error:
@@ -84,12 +95,24 @@ class Runs:
             return
         network = self.network if number is None else self._inputs(lowered, number)
         if outcome.fault is None:
-            raise RunFailed(f"{self.target.name}: the run of {network} ended {outcome.status}", outcome)
+            raise RunFailed(
+                f"{self.target.name}: the run of {network} ended {outcome.status}", outcome
+            )
         fault = outcome.fault
-        span = next((s for s in lowered.layers if s.begin is not None and s.begin <= fault.pc < s.end), None)
+        span = next(
+            (s for s in lowered.layers if s.begin is not None and s.begin <= fault.pc < s.end), None
+        )
         where = f", in layer {span.name}" if span else ""
-        raise RunFailed(f"{self.target.name}: {network}: fault {fault.name} ({fault.code}) at pc {fault.pc:#x}{where}, detail {fault.detail:#x}", outcome)
+        raise RunFailed(
+            f"{self.target.name}: {network}: fault {fault.name} ({fault.code}) at pc "
+            f"{fault.pc:#x}{where}, detail {fault.detail:#x}",
+            outcome,
+        )
 
     def _inputs(self, lowered, number):
         first = number * lowered.images
-        return f"{self.network}, " + (f"one of {lowered.images} inputs from {first} on" if lowered.images > 1 else f"input {first}")
+        return f"{self.network}, " + (
+            f"one of {lowered.images} inputs from {first} on"
+            if lowered.images > 1
+            else f"input {first}"
+        )

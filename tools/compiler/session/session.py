@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a plan on a target: constants written and checked once, then input, start, output for every input."""
+"""Runs a plan on a target: constants written and checked once, then input, start, output for every
+input."""
+
 import time
 
 import numpy as np
@@ -19,34 +21,45 @@ __all__ = ["Session"]
 class Session:
     """A plan on an open target. A context manager; leaving it closes the target.
 
-    While the core works on an input, the next one is written and the output before is read, where the plan has twins of its programs and the target the
-    memory for them.
+    While the core works on an input, the next one is written and the output before is read, where
+    the plan has twins of its programs and the target the memory for them.
 
     Parameters
     ----------
     plan : Plan
     target : Target
     progress : callable(what, done, total), optional
-    overlap : bool; without it every run has main memory for itself, and so the cycles that the plan's estimate is compared with
+    overlap : bool; without it every run has main memory for itself,
+        and so the cycles that the plan's estimate is compared with
 
-    Calling it with an array for each input of the network, positional or by name, gives the outputs: an array for one, else a dict by name.
+    Calling it with an array for each input of the network, positional or by name, gives the
+    outputs: an array for one, else a dict by name.
 
     Raises
     ------
     PlanError
         The target cannot run the plan, or an array is not what an input takes.
     LinkError
-        The link failed, beside which input the message says, or memory does not hold what was written.
+        The link failed, beside which input the message says, or memory does not hold what was
+        written.
     RunFailed
         The core met a fault.
     """
+
     def __init__(self, plan, target, progress=None, *, overlap=True):
         self.plan, self.target, self._progress = plan, target, progress
         if target.info.kind == "model":
             target.configure(like=_info(plan, target))
         plan.check_target(target.info, target.name)
-        self._memory, self.runs = Transfer(target, SessionReport(), progress), Runs(plan.network, target)
-        self._overlap = overlap and plan.memory_overlapped is not None and plan.memory_overlapped <= target.info.memory_size
+        self._memory, self.runs = (
+            Transfer(target, SessionReport(), progress),
+            Runs(plan.network, target),
+        )
+        self._overlap = (
+            overlap
+            and plan.memory_overlapped is not None
+            and plan.memory_overlapped <= target.info.memory_size
+        )
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
         self._resident = []
@@ -56,7 +69,8 @@ class Session:
 
     @property
     def report(self):
-        """:class:`SessionReport` of all that has run; another one may be put in its place for a while."""
+        """:class:`SessionReport` of all that has run; another one may be put in its place for a
+        while."""
         return self._memory.report
 
     @report.setter
@@ -77,7 +91,9 @@ class Session:
         for placed in lowered.inputs.values():
             self._memory.clear(placed.layout)
         if lowered is first or lowered.program_at != first.program_at:
-            self._memory.hold(lowered.program_at, np.frombuffer(lowered.program, np.uint8), "program")
+            self._memory.hold(
+                lowered.program_at, np.frombuffer(lowered.program, np.uint8), "program"
+            )
         for address, data, what in lowered.constants:
             self._memory.hold(address, data, what)
         for data, address in lowered.setup:
@@ -110,10 +126,15 @@ class Session:
         ports = self.plan.inputs
         if arrays and isinstance(arrays[0], dict):
             if len(arrays) > 1 or named:
-                raise PlanError(f"{self.plan.network}: a dict of inputs was given beside others: expected all of them in the dict")
+                raise PlanError(
+                    f"{self.plan.network}: a dict of inputs was given beside others: expected "
+                    f"all of them in the dict"
+                )
             arrays, named = (), arrays[0]
         if len(arrays) > len(ports):
-            raise PlanError(f"{self.plan.network} has {len(ports)} inputs, {len(arrays)} arrays were given")
+            raise PlanError(
+                f"{self.plan.network} has {len(ports)} inputs, {len(arrays)} arrays were given"
+            )
         given = {**dict(zip((port.name for port in ports), arrays, strict=False)), **named}
         return check_inputs(self.plan.network, ports, given)
 
@@ -123,7 +144,8 @@ class Session:
         Parameters
         ----------
         inputs : dict, tensor name -> float64 with the first axis of inputs
-        keep : dict, filled with tensor name -> numbers as they lay in memory, of all tensors that each step's program keeps
+        keep : dict, filled with tensor name -> numbers as they lay in memory,
+            of all tensors that each step's program keeps
         """
         values = dict(inputs)
         for step in self.plan.steps:
@@ -131,7 +153,11 @@ class Session:
                 self.machine(step, values, keep)
             else:
                 began = time.monotonic()
-                values.update(run_graph(step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}))
+                values.update(
+                    run_graph(
+                        step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}
+                    )
+                )
                 self.report.host_seconds += time.monotonic() - began
         return values
 
@@ -141,16 +167,29 @@ class Session:
             self._resident.clear()
             self._load(step)
         lowered = step.lowered
-        given = {name: to_numbers(step.part, placed.tensor, values[placed.tensor]) for name, placed in lowered.inputs.items()}
+        given = {
+            name: to_numbers(step.part, placed.tensor, values[placed.tensor])
+            for name, placed in lowered.inputs.items()
+        }
         count, images = len(next(iter(given.values()))), lowered.images
-        batches = [{name: array[at:at + images] for name, array in given.items()} for at in range(0, count, images)]
-        self.runs.counters()        # what a call that failed has left
+        batches = [
+            {name: array[at : at + images] for name, array in given.items()}
+            for at in range(0, count, images)
+        ]
+        self.runs.counters()  # what a call that failed has left
         began, (sent, received) = self.target.now(), self.target.traffic()
         # What is kept of the tensors is read when the run is over, before any other.
         programs = self._programs(step) if len(batches) > 1 and keep is None else [lowered]
-        parts = in_turns(self, step, programs, batches) if len(programs) > 1 else one_by_one(self, step, batches, keep)
+        parts = (
+            in_turns(self, step, programs, batches)
+            if len(programs) > 1
+            else one_by_one(self, step, batches, keep)
+        )
         after, report = self.target.traffic(), self.report
-        report.sent_bytes, report.received_bytes = report.sent_bytes + after[0] - sent, report.received_bytes + after[1] - received
+        report.sent_bytes, report.received_bytes = (
+            report.sent_bytes + after[0] - sent,
+            report.received_bytes + after[1] - received,
+        )
         report.moving_seconds += self.target.now() - began
         for name, value in self.runs.counters().items():
             report.counters[name] = report.counters.get(name, 0) + value
@@ -168,7 +207,8 @@ class Session:
             self._progress("inputs", number * lowered.images)
 
     def put(self, lowered, batch, number=0):
-        """Write the inputs of run ``number`` of a program, tensor name -> numbers; zeros behind the last where there are less than it takes."""
+        """Write the inputs of run ``number`` of a program, tensor name -> numbers; zeros behind the
+        last where there are less than it takes."""
         with self.runs.about(lowered, number, "written"):
             for name, placed in lowered.inputs.items():
                 self._memory.put(lowered, placed.layout, _padded(batch[name], lowered.images))
@@ -176,7 +216,10 @@ class Session:
     def get(self, lowered, number, keep=None):
         """Numbers of what run ``number`` of a program has made, by name."""
         with self.runs.about(lowered, number, "read"):
-            return {name: self._memory.get(placed.layout) for name, placed in self._read(lowered, keep).items()}
+            return {
+                name: self._memory.get(placed.layout)
+                for name, placed in self._read(lowered, keep).items()
+            }
 
     @staticmethod
     def _read(lowered, keep):
@@ -195,16 +238,30 @@ class Session:
 
 def _side_by_side(programs):
     """Whether no two programs take the same memory."""
-    spans = sorted((min([p.program_at, *(at for at, *_ in p.constants), *(at for _, at in p.setup)]), p.memory) for p in programs)
+    spans = sorted(
+        (min([p.program_at, *(at for at, *_ in p.constants), *(at for _, at in p.setup)]), p.memory)
+        for p in programs
+    )
     return all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
 
 
 def _info(plan, target):
     from ...targets import TargetInfo
+
     size = max(target.info.memory_size, plan.memory) if target.info.memory_size else plan.memory
-    return TargetInfo(kind="model", isa=plan.isa, params=plan.params, memory_size=max(size, plan.memory_size), preset=plan.preset)
+    return TargetInfo(
+        kind="model",
+        isa=plan.isa,
+        params=plan.params,
+        memory_size=max(size, plan.memory_size),
+        preset=plan.preset,
+    )
 
 
 def _padded(array, images):
     """The inputs of a run, zeros behind the last ones."""
-    return np.concatenate([array, np.zeros((images - len(array), *array.shape[1:]), array.dtype)]) if len(array) < images else array
+    return (
+        np.concatenate([array, np.zeros((images - len(array), *array.shape[1:]), array.dtype)])
+        if len(array) < images
+        else array
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a session writes into a target's main memory, and reads: no byte that it need not."""
+
 import zlib
 from dataclasses import dataclass
 
@@ -12,7 +13,8 @@ _FRAME = 24
 
 
 class Transfer:
-    """Constants and tensors of programs on their way to and from ``target``; their bytes are counted in ``report``.
+    """Constants and tensors of programs on their way to and from ``target``; their bytes are
+    counted in ``report``.
 
     Parameters
     ----------
@@ -20,6 +22,7 @@ class Transfer:
     report : SessionReport
     progress : callable(what, done, total) or None
     """
+
     def __init__(self, target, report, progress):
         self._target, self.report, self._progress = target, report, progress
         self._known = {}
@@ -29,7 +32,11 @@ class Transfer:
         if not len(data):
             return
         data = data.tobytes()
-        report = None if self._progress is None else lambda done, total: self._progress(f"write {what}", done, total)
+        report = (
+            None
+            if self._progress is None
+            else lambda done, total: self._progress(f"write {what}", done, total)
+        )
         self._target.write(address, data, report)
         self.report.constant_bytes += len(data)
         if self._target.info.kind == "model":
@@ -37,8 +44,12 @@ class Transfer:
         found = self._target.checksum(address, len(data))
         if found != zlib.crc32(data):
             from ...link.errors import LinkError
-            raise LinkError(f"{self._target.name}: {what} at {address:#x} does not read back as written (checksum {found:08x}, expected "
-                            f"{zlib.crc32(data):08x})")
+
+            raise LinkError(
+                f"{self._target.name}: {what} at {address:#x} does not read back as written "
+                f"(checksum {found:08x}, expected "
+                f"{zlib.crc32(data):08x})"
+            )
 
     def clear(self, layout):
         """Zero what :meth:`put` leaves as it is between a tensor's elements."""
@@ -50,12 +61,19 @@ class Transfer:
         first, end = layout.first, layout.end
         pieces = [] if layout.in_program else self.pieces(layout)
         if pieces:
-            data, at = np.ascontiguousarray(values, np.dtype(layout.dtype).newbyteorder("<")).view(np.uint8).ravel(), 0
+            data, at = (
+                np.ascontiguousarray(values, np.dtype(layout.dtype).newbyteorder("<"))
+                .view(np.uint8)
+                .ravel(),
+                0,
+            )
             written = []
             for piece in pieces:
                 rows = np.zeros((piece.count, piece.run), np.uint8)
                 for begin, count in piece.filled:
-                    rows[begin:begin + count] = data[at:at + piece.run * count].reshape(count, piece.run)
+                    rows[begin : begin + count] = data[at : at + piece.run * count].reshape(
+                        count, piece.run
+                    )
                     at += piece.run * count
                 written.append((layout.address + piece.offset, rows, piece.stride))
             self._target.write_pieces(written)
@@ -63,26 +81,49 @@ class Transfer:
             return
         memory = np.zeros(end - first, np.uint8)
         if layout.in_program:
-            memory[:] = np.frombuffer(lowered.program, np.uint8)[first - lowered.program_at:end - lowered.program_at]
+            memory[:] = np.frombuffer(lowered.program, np.uint8)[
+                first - lowered.program_at : end - lowered.program_at
+            ]
         layout.write(memory, values, first)
         self._target.write(first, memory.tobytes())
         self.report.input_bytes += memory.size
 
     def pieces(self, layout):
-        """Pieces of a layout, each a request, where they take fewer bytes on the line than its whole span; else none."""
+        """Pieces of a layout, each a request, where they take fewer bytes on the line than its
+        whole span; else none."""
         if layout not in self._known:
             pieces = _joined(layout.strips())
-            self._known[layout] = pieces if sum(_FRAME + piece.run * piece.count for piece in pieces) < layout.end - layout.first else []
+            self._known[layout] = (
+                pieces
+                if sum(_FRAME + piece.run * piece.count for piece in pieces)
+                < layout.end - layout.first
+                else []
+            )
         return self._known[layout]
 
     def get(self, layout):
         """Read a tensor, an array of its layout's shape."""
         pieces = self.pieces(layout)
         if pieces:
-            read = self._target.read_pieces([(layout.address + piece.offset, piece.run, piece.stride, piece.count) for piece in pieces])
-            data = np.concatenate([rows[begin:begin + count].ravel() for rows, piece in zip(read, pieces, strict=True) for begin, count in piece.filled])
+            read = self._target.read_pieces(
+                [
+                    (layout.address + piece.offset, piece.run, piece.stride, piece.count)
+                    for piece in pieces
+                ]
+            )
+            data = np.concatenate(
+                [
+                    rows[begin : begin + count].ravel()
+                    for rows, piece in zip(read, pieces, strict=True)
+                    for begin, count in piece.filled
+                ]
+            )
             self.report.output_bytes += data.size
-            return data.view(np.dtype(layout.dtype).newbyteorder("<")).reshape(layout.shape).astype(layout.dtype)
+            return (
+                data.view(np.dtype(layout.dtype).newbyteorder("<"))
+                .reshape(layout.shape)
+                .astype(layout.dtype)
+            )
         data = self._target.read(layout.first, layout.end - layout.first)
         self.report.output_bytes += len(data)
         return layout.read(np.frombuffer(data, np.uint8), layout.first)
@@ -90,7 +131,9 @@ class Transfer:
 
 @dataclass
 class _Piece:
-    """Runs of a request: ``count`` of ``run`` bytes, ``stride`` apart, from ``offset`` on; those that hold elements as (first, number), the others zero."""
+    """Runs of a request: ``count`` of ``run`` bytes, ``stride`` apart, from ``offset`` on; those
+    that hold elements as (first, number), the others zero."""
+
     offset: int
     run: int
     stride: int
@@ -99,7 +142,8 @@ class _Piece:
 
 
 def _joined(strips):
-    """Pieces of strips (offset, run, stride, count), in order: two that a few runs would make one become one, since a request takes more bytes."""
+    """Pieces of strips (offset, run, stride, count), in order: two that a few runs would make one
+    become one, since a request takes more bytes."""
     found = []
     for offset, run, stride, count in strips:
         if found and (run, stride) == (found[-1].run, found[-1].stride):

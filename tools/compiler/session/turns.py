@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The order in which inputs are written, programs run and outputs read: one after the other, or side by side."""
+"""The order in which inputs are written, programs run and outputs read: one after the other, or
+side by side."""
+
 from .runs import EVERY
 
 __all__ = ["in_turns", "one_by_one"]
 
 
 def one_by_one(session, step, batches, keep=None):
-    """Main memory is each run's own. Outputs of every batch, a list of dicts; ``keep``: all tensors that the program keeps."""
+    """Main memory is each run's own. Outputs of every batch, a list of dicts; ``keep``: all tensors
+    that the program keeps."""
     parts, lowered, report, now = [], step.lowered, session.report, session.target.now
     for number, batch in enumerate(batches):
         session.tell(number, lowered)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations on matrices in main memory, a block after the other: while the program of one works, DMA brings the next one's operands and takes
-the last one's results away (specification, section 7.3)."""
+"""Operations on matrices in main memory, a block after the other: while the program of one works,
+DMA brings the next one's operands and takes the last one's results away (specification, section
+7.3)."""
+
 from dataclasses import dataclass, replace
 
 from ..inputs import KernelError
@@ -11,7 +13,8 @@ from .stored import FORMATS, Stored
 __all__ = ["BlockOps"]
 
 TILE = 4
-#: Cycles that the sums of a group of tiles take besides their products: they are loaded and stored, and the chain of products drains.
+#: Cycles that the sums of a group of tiles take besides their products: they are loaded and stored,
+#: and the chain of products drains.
 _GROUP = 44
 #: What a step takes besides its work, and cycles of DMA for 16 bits of main memory.
 _STEP, _HALF_WORD = 200, 1.12
@@ -46,6 +49,7 @@ def _cuts(size, block):
 @dataclass
 class _Product:
     """A way of cutting a product into blocks of ``rows`` x ``inner`` by ``inner`` x ``cols``."""
+
     rows: int
     inner: int
     cols: int
@@ -53,16 +57,26 @@ class _Product:
 
 
 class BlockOps:
-    """Methods of :class:`~.module.Module`, used by the others where an operand is :class:`~.stored.Stored`.
+    """Methods of :class:`~.module.Module`, used by the others where an operand is
+    :class:`~.stored.Stored`.
 
     All of the scratchpad that no matrix takes at that moment is theirs, and free again afterwards.
     """
 
     def _largest(self, cuts, room):
-        """The largest block (rows, cols) of which ``room`` says that it fits; the wider one of equals."""
-        fitting = [(rows * cols, cols, rows) for rows in cuts[0] for cols in cuts[1] if room(rows, cols) <= self.elements - self._free]
+        """The largest block (rows, cols) of which ``room`` says that it fits; the wider one of
+        equals."""
+        fitting = [
+            (rows * cols, cols, rows)
+            for rows in cuts[0]
+            for cols in cuts[1]
+            if room(rows, cols) <= self.elements - self._free
+        ]
         if not fitting:
-            raise KernelError(f"{self.elements - self._free} free elements of the scratchpad are too few for any block")
+            raise KernelError(
+                f"{self.elements - self._free} free elements of the scratchpad are too few for "
+                f"any block"
+            )
         return max(fitting)[:0:-1]
 
     # Blocks
@@ -74,42 +88,70 @@ class BlockOps:
         return Matrix(address, rows, cols, _pitch(cols))
 
     def _fetch(self, stored, row, col, block, clear=False):
-        """Lines of an in list for the block of ``stored`` from (row, col) on; ``clear``: with zeros around it, to whole tiles."""
+        """Lines of an in list for the block of ``stored`` from (row, col) on; ``clear``: with zeros
+        around it, to whole tiles."""
         lies = block.transposed if stored.flipped else block
-        return [*(clearing(lies) if clear else ()),
-                f".in {stored.fmt} {stored.part(row, col):#x} {lies.address} {lies.rows} {lies.cols} pitch={stored.pitch} "
-                f"mem_pitch={lies.stride_y}"]
+        return [
+            *(clearing(lies) if clear else ()),
+            f".in {stored.fmt} {stored.part(row, col):#x} {lies.address} {lies.rows} "
+            f"{lies.cols} pitch={stored.pitch} "
+            f"mem_pitch={lies.stride_y}",
+        ]
 
     @staticmethod
     def _keep(stored, row, col, block, first=0, count=None):
-        """Lines of an out list for ``count`` rows, from ``first`` on, of a block of results that begins at (row, col)."""
+        """Lines of an out list for ``count`` rows, from ``first`` on, of a block of results that
+        begins at (row, col)."""
         count = block.rows if count is None else count
-        return [f".out {stored.fmt} {stored.part(row + first, col):#x} {block.address + first * block.stride_y} {count} {block.cols} "
-                f"pitch={stored.pitch} mem_pitch={block.stride_y}"] if count else []
+        return (
+            [
+                f".out {stored.fmt} {stored.part(row + first, col):#x} "
+                f"{block.address + first * block.stride_y} {count} {block.cols} "
+                f"pitch={stored.pitch} mem_pitch={block.stride_y}"
+            ]
+            if count
+            else []
+        )
 
     def _sequence(self, steps):
-        """Appends (program, in lines, out lines): every one is prepared beside the one before, results leave beside the one after."""
+        """Appends (program, in lines, out lines): every one is prepared beside the one before,
+        results leave beside the one after."""
         for number, (program, lines, results) in enumerate(steps):
             # What comes before and after them may have to do with the same places.
-            self._append(program, lines, results, prefetch=number > 0, defer=number < len(steps) - 1)
+            self._append(
+                program, lines, results, prefetch=number > 0, defer=number < len(steps) - 1
+            )
         self._epoch = len(self._steps)
 
     @staticmethod
     def _check_result(out, rows, cols, operands):
         if not isinstance(out, Stored):
-            raise KernelError("the result of an operation on matrices in main memory lies there too")
+            raise KernelError(
+                "the result of an operation on matrices in main memory lies there too"
+            )
         if out.shape != (rows, cols):
-            raise KernelError(f"a result of {rows}x{cols} does not fit a matrix of {out.rows}x{out.cols}")
+            raise KernelError(
+                f"a result of {rows}x{cols} does not fit a matrix of {out.rows}x{out.cols}"
+            )
         if out.flipped:
             raise KernelError("a result is written to a matrix that is not transposed")
         if any(s.address == out.address and s != out for s in operands):
-            raise KernelError("an operation in main memory cannot work in place on a transposed matrix")
+            raise KernelError(
+                "an operation in main memory cannot work in place on a transposed matrix"
+            )
 
     # Element by element
 
     def _chain_blocks(self, rows, cols, parts, out):
-        """:meth:`~.elementwise.ElementwiseOps.chain` where an operand or the result lies in main memory."""
-        stored = list(dict.fromkeys(part[1] for part in parts if not isinstance(part, str) and isinstance(part[1], Stored)))
+        """:meth:`~.elementwise.ElementwiseOps.chain` where an operand or the result lies in main
+        memory."""
+        stored = list(
+            dict.fromkeys(
+                part[1]
+                for part in parts
+                if not isinstance(part, str) and isinstance(part[1], Stored)
+            )
+        )
         if out is None:
             out = self.stored(rows, cols, max(stored, key=lambda s: s.rows * s.cols).fmt)
         self._check_result(out, rows, cols, stored)
@@ -119,18 +161,31 @@ class BlockOps:
 
         def places(high, wide):
             """Elements of a block of each operand and of the result."""
-            return [_room(*(shape[::-1] if s.flipped else shape)) for s in (*stored, out)
-                    for shape in [(high if s.rows > 1 else 1, wide if s.cols > 1 else 1)]]
-        high, wide = self._largest((_sizes(rows, unit), _sizes(cols, unit)), lambda high, wide: 2 * sum(places(high, wide)))
+            return [
+                _room(*(shape[::-1] if s.flipped else shape))
+                for s in (*stored, out)
+                for shape in [(high if s.rows > 1 else 1, wide if s.cols > 1 else 1)]
+            ]
+
+        high, wide = self._largest(
+            (_sizes(rows, unit), _sizes(cols, unit)), lambda high, wide: 2 * sum(places(high, wide))
+        )
         sizes = places(high, wide)
         steps, programs = [], {}
-        for number, (row, height, col, width) in enumerate((r, h, c, w) for r, h in _cuts(rows, high) for c, w in _cuts(cols, wide)):
+        for number, (row, height, col, width) in enumerate(
+            (r, h, c, w) for r, h in _cuts(rows, high) for c, w in _cuts(cols, wide)
+        ):
             start = self._free + (number & 1) * sum(sizes)
             lines, blocks, named = [], {}, []
             for k, matrix in enumerate(stored):
                 shape = (height if matrix.rows > 1 else 1, width if matrix.cols > 1 else 1)
                 blocks[matrix] = self._block(start + sum(sizes[:k]), *shape, matrix.flipped)
-                lines += self._fetch(matrix, row if matrix.rows > 1 else 0, col if matrix.cols > 1 else 0, blocks[matrix])
+                lines += self._fetch(
+                    matrix,
+                    row if matrix.rows > 1 else 0,
+                    col if matrix.cols > 1 else 0,
+                    blocks[matrix],
+                )
             for part in parts:
                 if not isinstance(part, str):
                     register, matrix = part
@@ -138,8 +193,15 @@ class BlockOps:
                         part = register, blocks[matrix]
                     else:
                         whole = matrix.broadcast(rows, cols)
-                        part = register, replace(whole, address=whole.address + row * whole.stride_y + col * whole.stride_x, rows=height,
-                                                 cols=width)
+                        part = (
+                            register,
+                            replace(
+                                whole,
+                                address=whole.address + row * whole.stride_y + col * whole.stride_x,
+                                rows=height,
+                                cols=width,
+                            ),
+                        )
                 named.append(part)
             result = self._block(start + sum(sizes[:-1]), height, width)
             key = result, tuple(named)
@@ -153,7 +215,8 @@ class BlockOps:
     # Products
 
     def _plan(self, a, b, out, macs, banks):
-        """The cheapest way of cutting ``a @ b`` by an estimate of its cycles (:class:`_Product`)."""
+        """The cheapest way of cutting ``a @ b`` by an estimate of its cycles
+        (:class:`_Product`)."""
         unit = max(TILE, *(FORMATS[s.fmt] for s in (a, b, out)))
         best = None
         access = -(-16 // banks)
@@ -164,30 +227,56 @@ class BlockOps:
                         continue
                     side = divisor(_tiles(cols), self.contexts)
                     groups = _tiles(rows) * (_tiles(cols) // side)
-                    step = groups * (_GROUP + max(_tiles(inner) * side * 64 // macs, (_tiles(inner) * (1 + side) + 2 * side) * access)) + _STEP
-                    fetched = (rows * inner * _BITS[a.fmt] + inner * cols * _BITS[b.fmt]) / 16 * _HALF_WORD
+                    step = (
+                        groups
+                        * (
+                            _GROUP
+                            + max(
+                                _tiles(inner) * side * 64 // macs,
+                                (_tiles(inner) * (1 + side) + 2 * side) * access,
+                            )
+                        )
+                        + _STEP
+                    )
+                    fetched = (
+                        (rows * inner * _BITS[a.fmt] + inner * cols * _BITS[b.fmt])
+                        / 16
+                        * _HALF_WORD
+                    )
                     kept = rows * cols * _BITS[out.fmt] / 16 * _HALF_WORD
                     blocks, turns = -(-a.rows // rows) * -(-b.cols // cols), -(-a.cols // inner)
                     share = a.rows * a.cols * b.cols / (rows * inner * cols)
-                    cycles = share * max(step, fetched + kept / turns) + fetched + kept + (blocks * turns - share) * _STEP
+                    cycles = (
+                        share * max(step, fetched + kept / turns)
+                        + fetched
+                        + kept
+                        + (blocks * turns - share) * _STEP
+                    )
                     if best is None or cycles < best.cycles:
                         best = _Product(rows, inner, cols, cycles)
         if best is None:
-            raise KernelError(f"{self.elements - self._free} free elements of the scratchpad are too few for any block of a product")
+            raise KernelError(
+                f"{self.elements - self._free} free elements of the scratchpad are too few for "
+                f"any block of a product"
+            )
         return best
 
     @staticmethod
     def _product_places(rows, inner, cols, a, b):
         """Elements of a block of each factor and of the result."""
-        return (_room(inner, rows) if a.flipped else _room(rows, inner), _room(cols, inner) if b.flipped else _room(inner, cols),
-                _room(rows, cols))
+        return (
+            _room(inner, rows) if a.flipped else _room(rows, inner),
+            _room(cols, inner) if b.flipped else _room(inner, cols),
+            _room(rows, cols),
+        )
 
     def _product_room(self, *sizes):
         return 2 * sum(self._product_places(*sizes))
 
     def _matmul_blocks(self, a, b, out, accumulate):
-        """``a @ b`` of matrices in main memory. Sums of a block of the result stay in the scratchpad while blocks of the factors pass; every
-        sum has the order of one over the whole inner dimension, so that the result does not depend on the cut."""
+        """``a @ b`` of matrices in main memory. Sums of a block of the result stay in the
+        scratchpad while blocks of the factors pass; every sum has the order of one over the whole
+        inner dimension, so that the result does not depend on the cut."""
         if not all(isinstance(m, Stored) for m in (a, b)):
             raise KernelError("both factors of a product lie in main memory, or none")
         out = self.stored(a.rows, b.cols, a.fmt) if out is None else out
@@ -197,13 +286,19 @@ class BlockOps:
         self.holding(*((m, None) for m in (a, b, *[out] * accumulate)))
         plan = self._plan(a, b, out, self.macs, self.banks)
         size_a, size_b, size_c = self._product_places(plan.rows, plan.inner, plan.cols, a, b)
-        place_a, place_b, place_c = ((start, start + size) for start, size in (
-            (self._free, size_a), (self._free + 2 * size_a, size_b), (self._free + 2 * size_a + 2 * size_b, size_c)))
+        place_a, place_b, place_c = (
+            (start, start + size)
+            for start, size in (
+                (self._free, size_a),
+                (self._free + 2 * size_a, size_b),
+                (self._free + 2 * size_a + 2 * size_b, size_c),
+            )
+        )
         inner_cuts = _cuts(a.cols, plan.inner)
         steps, programs = [], {}
-        held = {"a": None, "b": None}               # what the place that was filled last holds
+        held = {"a": None, "b": None}  # what the place that was filled last holds
         turn = {"a": 0, "b": 0}
-        waiting = []                                # results that leave in the steps to come
+        waiting = []  # results that leave in the steps to come
         blocks = [(i, j) for i in _cuts(a.rows, plan.rows) for j in _cuts(b.cols, plan.cols)]
         for number, ((row, height), (col, width)) in enumerate(blocks):
             result = self._block(place_c[number & 1], height, width)
@@ -211,22 +306,37 @@ class BlockOps:
                 lines = []
                 if index == 0 and accumulate:
                     lines += self._fetch(out, row, col, result)
-                for name, stored, at, shape, places in (("a", a, (row, middle), (height, depth), place_a),
-                                                        ("b", b, (middle, col), (depth, width), place_b)):
+                for name, stored, at, shape, places in (
+                    ("a", a, (row, middle), (height, depth), place_a),
+                    ("b", b, (middle, col), (depth, width), place_b),
+                ):
                     if held[name] != at:
                         held[name], turn[name] = at, 1 - turn[name]
-                        lines += self._fetch(stored, *at, self._block(places[turn[name]], *shape, stored.flipped), depth % TILE > 0)
+                        lines += self._fetch(
+                            stored,
+                            *at,
+                            self._block(places[turn[name]], *shape, stored.flipped),
+                            depth % TILE > 0,
+                        )
                 key = height, depth, width, turn["a"], turn["b"], number & 1, index == 0
                 if key not in programs:
                     programs[key] = self._product_into(
-                        self._new_program, self._block(place_a[turn["a"]], height, depth, a.flipped),
-                        self._block(place_b[turn["b"]], depth, width, b.flipped), result, accumulate or index > 0)
+                        self._new_program,
+                        self._block(place_a[turn["a"]], height, depth, a.flipped),
+                        self._block(place_b[turn["b"]], depth, width, b.flipped),
+                        result,
+                        accumulate or index > 0,
+                    )
                 results = waiting.pop(0) if waiting else []
                 if index == len(inner_cuts) - 1:
-                    # A part leaves beside each step of the next block; of the last block all of it at once.
+                    # A part leaves beside each step of the next block; of the last block all of it
+                    # at once.
                     parts = 1 if number == len(blocks) - 1 else len(inner_cuts)
                     cuts = [height * k // parts for k in range(parts + 1)]
-                    leaving = [self._keep(out, row, col, result, low, high - low) for low, high in zip(cuts, cuts[1:], strict=False)]
+                    leaving = [
+                        self._keep(out, row, col, result, low, high - low)
+                        for low, high in zip(cuts, cuts[1:], strict=False)
+                    ]
                     results, waiting = results + leaving[0], leaving[1:]
                 steps.append((programs[key], lines, results))
         self._sequence(steps)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations element by element, with broadcasting."""
+
 from functools import partial
 
 from ....gateware.cores.cherry.isa import SPECIAL, UNITS
@@ -20,7 +21,8 @@ class ElementwiseOps:
     """Methods of :class:`~.module.Module`."""
 
     def unary(self, op, x, out=None):
-        """``op`` of every element: relu, gtz, exp, log. The result is a new matrix, or ``out`` (which may be ``x``)."""
+        """``op`` of every element: relu, gtz, exp, log. The result is a new matrix, or ``out``
+        (which may be ``x``)."""
         if op not in _UNARY:
             raise KernelError(f"no unary operation {op!r}; there are {', '.join(_UNARY)}")
         operands(self, f"operation {op}", x)
@@ -37,26 +39,43 @@ class ElementwiseOps:
     def chain(self, rows, cols, parts, out=None):
         """Several instructions on each tile, the last of which leaves OUTPUT.
 
-        ``parts``: pairs (register, matrix) are loads, broadcast to ``rows`` x ``cols``; text is an instruction. What is the same for
-        all tiles of a row of tiles is loaded once. With a matrix in main memory among them the result is one, too.
+        ``parts``: pairs (register, matrix) are loads, broadcast to ``rows`` x ``cols``; text is an
+        instruction. What is the same for all tiles of a row of tiles is loaded once. With a matrix
+        in main memory among them the result is one, too.
         """
         rows, cols = check_whole("rows", rows, 1), check_whole("cols", cols, 1)
         matrices = self._loads_of(parts)
         operands(self, "a chain", *matrices)
         operands(self, "the result of a chain", *[out] * (out is not None))
         if len(set(matrices)) >= UNITS:
-            raise KernelError(f"a chain of {len(set(matrices))} operands takes more than the {UNITS} address units that there are")
+            raise KernelError(
+                f"a chain of {len(set(matrices))} operands takes more than the {UNITS} address "
+                f"units that there are"
+            )
         for m in matrices:
             check_repeats(m, rows, cols)
-        left = left_by(parts, lambda m: m.broadcast(rows, cols).padding if isinstance(m, Matrix) else None, self.acc_frac)
+        left = left_by(
+            parts,
+            lambda m: m.broadcast(rows, cols).padding if isinstance(m, Matrix) else None,
+            self.acc_frac,
+        )
         if any(isinstance(m, Stored) for m in (out, *matrices)):
             return self._chain_blocks(rows, cols, parts, out)
         if out is not None and out.shape != (rows, cols):
-            raise KernelError(f"a result of {rows}x{cols} does not fit a matrix of {out.rows}x{out.cols}")
+            raise KernelError(
+                f"a result of {rows}x{cols} does not fit a matrix of {out.rows}x{out.cols}"
+            )
         for m in matrices:
             whole = m.broadcast(rows, cols)
-            if out is not None and m.address == out.address and (whole.stride_y, whole.stride_x) != (out.stride_y, out.stride_x):
-                raise KernelError("an operation cannot work in place on a matrix that it reads transposed or repeated")
+            if (
+                out is not None
+                and m.address == out.address
+                and (whole.stride_y, whole.stride_x) != (out.stride_y, out.stride_x)
+            ):
+                raise KernelError(
+                    "an operation cannot work in place on a matrix that it reads transposed or "
+                    "repeated"
+                )
         reads = [(m, None) for m in dict.fromkeys(matrices)]
         self.holding(*reads)
         out = self.matrix(rows, cols) if out is None else out
@@ -72,27 +91,41 @@ class ElementwiseOps:
             if isinstance(part, str):
                 name, _ = read_part(part)
                 if name in SPECIAL and not self.sfu_lanes:
-                    raise KernelError(f"{name} needs special functions, of which this build has none (sfu_lanes 0)")
+                    raise KernelError(
+                        f"{name} needs special functions, of which this build has none "
+                        f"(sfu_lanes 0)"
+                    )
             elif isinstance(part, tuple) and len(part) == 2 and part[0] in TILES:
                 found.append(part[1])
             else:
-                raise KernelError(f"a part of a chain is an instruction or a pair (register, matrix) with one of {', '.join(TILES)}, not "
-                                  f"{part!r}")
+                raise KernelError(
+                    f"a part of a chain is an instruction or a pair (register, matrix) with "
+                    f"one of {', '.join(TILES)}, not "
+                    f"{part!r}"
+                )
         return found
 
     def _chain_into(self, make, parts, out):
-        """The loops of :meth:`chain` as the program that ``make`` gives, on matrices in the scratchpad.
+        """The loops of :meth:`chain` as the program that ``make`` gives, on matrices in the
+        scratchpad.
 
-        Results are stored a turn late, behind the loads of the next tiles, which so do not wait for them; each context keeps its own until then.
+        Results are stored a turn late, behind the loads of the next tiles, which so do not wait for
+        them; each context keeps its own until then.
         """
         rows, cols = (tiles(size) for size in out.shape)
         # The longer way is the one that runs in any order.
         across = cols >= rows
         long, short = (cols, rows) if across else (rows, cols)
         side = divisor(long, self.contexts)
-        # Where hardly more than one tile fits a turn, or address units are few, iterations run in groups of as many as there are contexts, as they come.
+        # Where hardly more than one tile fits a turn, or address units are few, iterations run in
+        # groups of as many as there are contexts, as they come.
         units = 2 * (1 + sum(not isinstance(part, str) for part in parts))
-        late = side > 1 and 2 * side >= min(long, self.contexts) and short * long > side and units <= UNITS
+        late = (
+            side > 1
+            and 2 * side >= min(long, self.contexts)
+            and short * long > side
+            and units <= UNITS
+        )
         if not late:
             side, blocks, turns = long, 1, short
         elif short > 1:
@@ -105,16 +138,31 @@ class ElementwiseOps:
         over, turn = program.outer(blocks), program.outer(turns - late)
 
         def access(matrix, beside, start, loop):
-            """Tiles of ``matrix`` from turn ``start`` on; ``loop``: that over turns, where it is under way."""
+            """Tiles of ``matrix`` from turn ``start`` on; ``loop``: that over turns, where it is
+            under way."""
+
             def elements(down, right):
                 down, right = (down, right) if across else (right, down)
                 return TILE * (down * matrix.stride_y + right * matrix.stride_x)
-            return program.unit(matrix.address + start * elements(*step), matrix.stride_x, matrix.stride_y, **{
-                beside: elements(0, 1), **program.along(over, elements(0, side)), **program.along(loop, elements(*step))})
+
+            return program.unit(
+                matrix.address + start * elements(*step),
+                matrix.stride_x,
+                matrix.stride_y,
+                **{
+                    beside: elements(0, 1),
+                    **program.along(over, elements(0, side)),
+                    **program.along(loop, elements(*step)),
+                },
+            )
 
         def lines(parts, beside, start, loop=None):
-            return [part if isinstance(part, str) else f"load {access(part[1].broadcast(*out.shape), beside, start, loop)}, {part[0]}"
-                    for part in parts]
+            return [
+                part
+                if isinstance(part, str)
+                else f"load {access(part[1].broadcast(*out.shape), beside, start, loop)}, {part[0]}"
+                for part in parts
+            ]
 
         def store(beside, start, loop=None):
             return f"store {access(out, beside, start, loop)}, OUTPUT"
@@ -127,11 +175,19 @@ class ElementwiseOps:
                 return program
             first, beside, last = (program.loop(side) for _ in range(3))
             # Loads that leave OUTPUT alone go before the store of the turn before.
-            ahead = next(k for k, part in enumerate([*parts, ""]) if isinstance(part, str) or part[0] == "OUTPUT")
+            ahead = next(
+                k
+                for k, part in enumerate([*parts, ""])
+                if isinstance(part, str) or part[0] == "OUTPUT"
+            )
             with program.independent(first):
                 program(*lines(parts, first, 0))
             with program.ordered(turn), program.independent(beside):
-                program(*lines(parts[:ahead], beside, 1, turn), store(beside, 0, turn), *lines(parts[ahead:], beside, 1, turn))
+                program(
+                    *lines(parts[:ahead], beside, 1, turn),
+                    store(beside, 0, turn),
+                    *lines(parts[ahead:], beside, 1, turn),
+                )
             with program.independent(last):
                 program(store(last, turns - 1))
         return program
@@ -145,5 +201,17 @@ class ElementwiseOps:
         """The larger of two elements: relu(x - y) + y."""
         operands(self, "maximum", x, y)
         rows, cols = max(x.rows, y.rows), max(x.cols, y.cols)
-        return self.chain(rows, cols, [("INPUT", x), ("WEIGHTS", y), "sub", "copy INPUT, OUTPUT", "relu", "copy INPUT, OUTPUT", "add"],
-                          out)
+        return self.chain(
+            rows,
+            cols,
+            [
+                ("INPUT", x),
+                ("WEIGHTS", y),
+                "sub",
+                "copy INPUT, OUTPUT",
+                "relu",
+                "copy INPUT, OUTPUT",
+                "add",
+            ],
+            out,
+        )

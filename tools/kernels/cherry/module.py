@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Matrices, where they lie, and the steps of a module."""
+
 from dataclasses import dataclass
 
 from ....gateware.cores.cherry.asm.decimals import element
@@ -31,7 +32,9 @@ _SPECIAL = {"inf": INF, "-inf": INF | 1 << 17, "nan": NAN}
 
 @dataclass
 class _Step:
-    """A step of the list: its program, lines of its in and out list, whether these run beside other programs."""
+    """A step of the list: its program, lines of its in and out list, whether these run beside other
+    programs."""
+
     program: ProgramText
     lines: list
     results: list
@@ -47,49 +50,65 @@ def _pattern(text):
 class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
     """Steps of a program list, and the matrices that they work on.
 
-    Matrices lie in the scratchpad row after row, at a pitch that is an odd multiple of four (every tile access then takes one cycle with 16
-    banks), padded to whole tiles. Arrays in main memory lie from ``base`` on, C order.
+    Matrices lie in the scratchpad row after row, at a pitch that is an odd multiple of four (every
+    tile access then takes one cycle with 16 banks), padded to whole tiles. Arrays in main memory
+    lie from ``base`` on, C order.
 
     Parameters
     ----------
     params : dict
-        Build parameters, as ``SPACE.resolve`` gives them; ``macs`` and ``banks`` count where a product is cut into blocks.
+        Build parameters, as ``SPACE.resolve`` gives them; ``macs`` and ``banks`` count where a
+        product is cut into blocks.
     base : int
         Address in main memory of the first array, a multiple of 4.
     """
+
     def __init__(self, params, base=0x0010_0000):
         missing = [name for name in _PARAMS if not isinstance(params, dict) or name not in params]
         if missing:
-            raise KernelError(f"params must be those of a build of Cherry; {', '.join(missing)} is not there")
+            raise KernelError(
+                f"params must be those of a build of Cherry; {', '.join(missing)} is not there"
+            )
         if check_whole("base", base, 0) % 4:
             raise KernelError(f"base must be a multiple of 4, not {base:#x}")
         self.elements, self.contexts = 1 << params["log_mem"], params["contexts"]
         self.macs, self.banks = params["macs"], params["banks"]
-        self.sfu_lanes, self.imem, self.acc_frac = params["sfu_lanes"], params["imem"], params["acc_frac"]
+        self.sfu_lanes, self.imem, self.acc_frac = (
+            params["sfu_lanes"],
+            params["imem"],
+            params["acc_frac"],
+        )
         #: Where arrays begin in main memory.
         self.base = base
         self.inputs, self.outputs = {}, {}
         self._main, self._free = base, 0
         self._programs, self._steps = [], []
-        # The step at which matrices made from now on are filled: what works block by block before it uses their places.
+        # The step at which matrices made from now on are filled: what works block by block before
+        # it uses their places.
         self._epoch, self._fills, self._moves, self._constants = 0, {}, {}, {}
 
     # Matrices
 
     def matrix(self, rows, cols, fill=None):
-        """Room for a matrix in the scratchpad; ``fill``: a number (``"-inf"``) that it holds, its padding too, until something else is
-        written; without it the padding is 0, and the matrix cannot be read before it is written."""
+        """Room for a matrix in the scratchpad; ``fill``: a number (``"-inf"``) that it holds, its
+        padding too, until something else is written; without it the padding is 0, and the matrix
+        cannot be read before it is written."""
         rows, cols = self._shape(rows, cols)
         value = "0.0" if fill is None else value_text(fill, "fill")
         pitch = TILE * (tiles(cols) | 1)
         size = pitch * TILE * tiles(rows)
         if self._free + size > self.elements:
-            raise KernelError(f"a matrix of {rows}x{cols} takes {size} elements of the scratchpad, {self.elements - self._free} of "
-                              f"{self.elements} are free")
+            raise KernelError(
+                f"a matrix of {rows}x{cols} takes {size} elements of the scratchpad, "
+                f"{self.elements - self._free} of "
+                f"{self.elements} are free"
+            )
         address, self._free = self._free, self._free + size
         if rows % TILE or cols % TILE or fill is not None:
             self._fill(f".fill {value} {address} {TILE * tiles(rows)} {pitch} mem_pitch={pitch}")
-        found = Matrix(address, rows, cols, pitch, area=Area(self, fill is not None, padding=_pattern(value)))
+        found = Matrix(
+            address, rows, cols, pitch, area=Area(self, fill is not None, padding=_pattern(value))
+        )
         found.area.home = found
         return found
 
@@ -101,18 +120,22 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         return rows, cols
 
     def constant(self, value):
-        """A matrix of one element, of this value (a number or its text, ``"-inf"``), to be repeated."""
+        """A matrix of one element, of this value (a number or its text, ``"-inf"``), to be
+        repeated."""
         text = value_text(value, "a constant")
         if text not in self._constants:
             if self._free + 1 > self.elements:
                 raise KernelError("no element of the scratchpad is free for a constant")
-            self._constants[text] = Matrix(self._free, 1, 1, 0, 0, Area(self, everywhere=_pattern(text)))
+            self._constants[text] = Matrix(
+                self._free, 1, 1, 0, 0, Area(self, everywhere=_pattern(text))
+            )
             self._fill(f".fill {text} {self._free} 1 1")
             self._free += TILE
         return self._constants[text]
 
     def input(self, name, rows, cols, fmt="fp32", fill=None):
-        """An array of main memory that is there before the run, as a matrix; ``fill``: what its padding holds at first."""
+        """An array of main memory that is there before the run, as a matrix; ``fill``: what its
+        padding holds at first."""
         self._new_input(name)
         rows, cols = self._shape(rows, cols)
         self._check_format(cols, fmt)
@@ -120,7 +143,9 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         address = self._place(rows, cols, fmt)
         matrix.area.written = True
         self.inputs[name] = address, fmt, matrix
-        self._moves.setdefault(self._epoch, []).append(f".in {fmt} {address:#x} {matrix.address} {rows} {cols} mem_pitch={matrix.stride_y}")
+        self._moves.setdefault(self._epoch, []).append(
+            f".in {fmt} {address:#x} {matrix.address} {rows} {cols} mem_pitch={matrix.stride_y}"
+        )
         return matrix
 
     def _fill(self, line):
@@ -132,7 +157,8 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
             raise KernelError(f"input {name}: there is one of this name")
 
     def output(self, name, matrix, fmt=None):
-        """Keeps ``matrix`` as an array of main memory after the run (fp32, or ``fmt``); one that lies there keeps its format."""
+        """Keeps ``matrix`` as an array of main memory after the run (fp32, or ``fmt``); one that
+        lies there keeps its format."""
         check_name("output", name)
         if name in self.outputs:
             raise KernelError(f"output {name}: there is one of this name")
@@ -140,7 +166,9 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         self.holding((matrix, None))
         if isinstance(matrix, Stored):
             if matrix.flipped:
-                raise KernelError(f"output {name} is a transposed matrix in main memory; copy it first")
+                raise KernelError(
+                    f"output {name} is a transposed matrix in main memory; copy it first"
+                )
             if fmt not in (None, matrix.fmt):
                 raise KernelError(f"output {name} lies in main memory in {matrix.fmt}, not {fmt}")
             self.outputs[name] = matrix.address, matrix.fmt, matrix
@@ -154,7 +182,9 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         if fmt not in _BYTES:
             raise KernelError(f"arrays are {' or '.join(_BYTES)}, not {fmt!r}")
         if cols * _BYTES[fmt] % 4:
-            raise KernelError(f"rows of {cols} elements in {fmt} are no whole words; add a column or take fp32")
+            raise KernelError(
+                f"rows of {cols} elements in {fmt} are no whole words; add a column or take fp32"
+            )
 
     def _place(self, rows, cols, fmt):
         return self._take(rows * cols * _BYTES[fmt])
@@ -163,7 +193,9 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         """The address of ``size`` bytes of main memory that are free until now."""
         address, end = self._main, self._main + (size + 63 & ~63)
         if end > _MOST_BYTES:
-            raise KernelError(f"arrays reach to {end:#x}, beyond the 4 GiB that addresses of main memory have")
+            raise KernelError(
+                f"arrays reach to {end:#x}, beyond the 4 GiB that addresses of main memory have"
+            )
         self._main = end
         return address
 
@@ -208,28 +240,49 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
 
     @staticmethod
     def holding(*reads):
-        """Refuses pairs (matrix, what its padding must hold; ``None``: anything) that cannot be read so."""
+        """Refuses pairs (matrix, what its padding must hold; ``None``: anything) that cannot be
+        read so."""
         for matrix, needed in reads:
             if not matrix.area.written:
-                raise KernelError(f"a matrix of {matrix.rows}x{matrix.cols} is read before anything is written to it")
-            if needed is not None and matrix.padding != needed and (matrix.runs_on or matrix.area.everywhere is not None):
-                raise KernelError(f"a repeated matrix of {matrix.rows}x{matrix.cols} has no padding of its own; copy it first")
+                raise KernelError(
+                    f"a matrix of {matrix.rows}x{matrix.cols} is read before anything is "
+                    f"written to it"
+                )
+            if (
+                needed is not None
+                and matrix.padding != needed
+                and (matrix.runs_on or matrix.area.everywhere is not None)
+            ):
+                raise KernelError(
+                    f"a repeated matrix of {matrix.rows}x{matrix.cols} has no padding of its "
+                    f"own; copy it first"
+                )
 
     def program(self, persistent=0, *, reads, writes):
         """A new program, run as the next step.
 
-        ``reads``: pairs (matrix, pattern that its padding must hold, ``None``: any); it is filled before the program where it holds another.
-        ``writes``: pairs (matrix, pattern that is in its padding afterwards, ``None``: unknown).
+        ``reads``: pairs (matrix, pattern that its padding must hold, ``None``: any); it is filled
+        before the program where it holds another. ``writes``: pairs (matrix, pattern that is in its
+        padding afterwards, ``None``: unknown).
         """
         self.holding(*reads)
         for matrix, _ in (*reads, *writes):
-            last = matrix.address + sum((TILE * tiles(size) - 1) * stride for size, stride in zip(matrix.shape, (matrix.stride_y, matrix.stride_x),
-                                                                                                  strict=True))
+            last = matrix.address + sum(
+                (TILE * tiles(size) - 1) * stride
+                for size, stride in zip(
+                    matrix.shape, (matrix.stride_y, matrix.stride_x), strict=True
+                )
+            )
             if last >= self.elements:
-                raise KernelError(f"a matrix of {matrix.rows}x{matrix.cols} reaches to element {last}, the scratchpad has {self.elements}")
+                raise KernelError(
+                    f"a matrix of {matrix.rows}x{matrix.cols} reaches to element {last}, the "
+                    f"scratchpad has {self.elements}"
+                )
         for matrix, _ in writes:
             if matrix.repeated:
-                raise KernelError("a result cannot be written to a constant or to a matrix that is repeated")
+                raise KernelError(
+                    "a result cannot be written to a constant or to a matrix that is repeated"
+                )
         fills = []
         for matrix, needed in reads:
             if needed is not None and matrix.padding != needed:
@@ -242,7 +295,8 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         return found
 
     def access(self, program, matrix, row=None, col=None, **coefficients):
-        """An address unit for tiles of ``matrix``: loop ``row`` walks down by tiles, ``col`` along the rows."""
+        """An address unit for tiles of ``matrix``: loop ``row`` walks down by tiles, ``col`` along
+        the rows."""
         walk = dict(coefficients)
         if row is not None:
             walk[row] = TILE * matrix.stride_y
@@ -251,26 +305,50 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         return program.unit(matrix.address, matrix.stride_x, matrix.stride_y, **walk)
 
     def _matrix_outputs(self):
-        return [f".out {fmt} {address:#x} {m.address} {m.rows} {m.cols} mem_pitch={m.stride_y} mem_step={m.stride_x}"
-                for address, fmt, m in self.outputs.values() if not isinstance(m, Stored)]
+        return [
+            (
+                f".out {fmt} {address:#x} {m.address} {m.rows} {m.cols} mem_pitch={m.stride_y} "
+                f"mem_step={m.stride_x}"
+            )
+            for address, fmt, m in self.outputs.values()
+            if not isinstance(m, Stored)
+        ]
 
     def _check_sizes(self):
         for program in self._programs:
             if program.instructions > self.imem:
-                raise KernelError(f"an operation takes {program.instructions} instructions, this build has room for {self.imem} (imem)")
+                raise KernelError(
+                    f"an operation takes {program.instructions} instructions, this build has "
+                    f"room for {self.imem} (imem)"
+                )
         if len(self._steps) >= _MOST_STEPS:
-            raise KernelError(f"{len(self._steps)} steps and one for what is moved last, a list holds {_MOST_STEPS}")
+            raise KernelError(
+                f"{len(self._steps)} steps and one for what is moved last, a list holds "
+                f"{_MOST_STEPS}"
+            )
 
     def source(self):
         """The assembly source."""
         self._check_sizes()
         if len(self._steps) == self._epoch:
             # A step without instructions, for what is filled and moved last.
-            if not self._steps or self._fills.get(self._epoch) or self._moves.get(self._epoch) or self._matrix_outputs():
+            if (
+                not self._steps
+                or self._fills.get(self._epoch)
+                or self._moves.get(self._epoch)
+                or self._matrix_outputs()
+            ):
                 self.program(reads=(), writes=())
         lines = [line for program in self._programs for line in program.text()]
         for number, step in enumerate(self._steps):
-            lines.append(f".step {step.program.name}" + " prefetch" * step.prefetch + " defer" * step.defer)
-            lines += [*self._fills.get(number, ()), *self._moves.get(number, ()), *step.lines, *step.results]
+            lines.append(
+                f".step {step.program.name}" + " prefetch" * step.prefetch + " defer" * step.defer
+            )
+            lines += [
+                *self._fills.get(number, ()),
+                *self._moves.get(number, ()),
+                *step.lines,
+                *step.results,
+            ]
         lines += self._matrix_outputs()
         return "\n".join(lines) + "\n"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loop nests as trees, which become programs when they are complete: nests that follow each other share loop records and address units."""
+"""Loop nests as trees, which become programs when they are complete: nests that follow each other
+share loop records and address units."""
+
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -16,7 +18,9 @@ class TooLarge(KernelError):
 
 @dataclass(eq=False)
 class Loop:
-    """A loop of ``count`` iterations; ``body``: instructions (text, access or ``None``) and loops."""
+    """A loop of ``count`` iterations; ``body``: instructions (text, access or ``None``) and
+    loops."""
+
     independent: bool
     count: int
     body: list = field(default_factory=list)
@@ -30,6 +34,7 @@ class Loop:
 @dataclass(frozen=True)
 class _Access:
     """What an address unit gives: coefficients are pairs (Loop, elements)."""
+
     address: int
     stride_x: int
     stride_y: int
@@ -38,10 +43,24 @@ class _Access:
 
 def body_key(body, active=()):
     """What decides how long a body takes: equal for bodies that differ in addresses alone."""
+
     def walk(access):
-        return None if access is None else (access.stride_x, access.stride_y, tuple((active.index(loop), bool(n)) for loop, n in access.walk))
-    return tuple((item.independent, item.count, body_key(item.body, (*active, item))) if isinstance(item, Loop) else (item[0], walk(item[1]))
-                 for item in body)
+        return (
+            None
+            if access is None
+            else (
+                access.stride_x,
+                access.stride_y,
+                tuple((active.index(loop), bool(n)) for loop, n in access.walk),
+            )
+        )
+
+    return tuple(
+        (item.independent, item.count, body_key(item.body, (*active, item)))
+        if isinstance(item, Loop)
+        else (item[0], walk(item[1]))
+        for item in body
+    )
 
 
 class Nests:
@@ -53,8 +72,10 @@ class Nests:
 
     Attributes
     ----------
-    bodies : list of lists, as :class:`ProgramSource` takes them; each may be the last of a program, the next one the first of another
+    bodies : list of lists, as :class:`ProgramSource` takes them;
+        each may be the last of a program, the next one the first of another
     """
+
     def __init__(self, contexts):
         self.contexts = contexts
         self.bodies = []
@@ -70,16 +91,24 @@ class Nests:
         self._open[-1] += [(line, None) for line in lines]
 
     def move(self, mnemonic, register, address, stride_y, stride_x, walk=(), height=4, width=4):
-        """Appends a ``load`` or ``store`` of ``height`` x ``width`` elements of a tile; what a load leaves out is 0.
+        """Appends a ``load`` or ``store`` of ``height`` x ``width`` elements of a tile; what a load
+        leaves out is 0.
 
         ``walk``: pairs (loop or ``None``, elements an iteration).
         """
-        lengths = "" if height == width == 4 else f", {height}, {width}" + ", 1, 0" * (mnemonic == "load")
+        lengths = (
+            "" if height == width == 4 else f", {height}, {width}" + ", 1, 0" * (mnemonic == "load")
+        )
         terms = {}
         for loop, elements in walk:
             if loop is not None and elements:
                 terms[loop] = terms.get(loop, 0) + elements
-        access = _Access(address, stride_x if width > 1 else 0, stride_y if height > 1 else 0, tuple(terms.items()))
+        access = _Access(
+            address,
+            stride_x if width > 1 else 0,
+            stride_y if height > 1 else 0,
+            tuple(terms.items()),
+        )
         self._open[-1].append((f"{mnemonic} {{}}, {register}{lengths}", access))
 
     @contextmanager
@@ -100,11 +129,14 @@ class Nests:
     def independent(self, count):
         """Iterations side by side, at most one a context."""
         if count > self.contexts:
-            raise KernelError(f"{count} iterations side by side, there are {self.contexts} contexts")
+            raise KernelError(
+                f"{count} iterations side by side, there are {self.contexts} contexts"
+            )
         return self._loop(True, count)
 
     def groups(self, count):
-        """How ``count`` iterations are cut into groups: [(first, groups, size)], as equal as can be."""
+        """How ``count`` iterations are cut into groups: [(first, groups, size)], as equal as can
+        be."""
         parts = -(-count // self.contexts)
         size = -(-count // parts)
         full = count // size
@@ -124,13 +156,22 @@ class ProgramSource:
     TooLarge
         More than the machine's loop records or address units, or than ``imem`` instructions.
     """
+
     def __init__(self, bodies, *, imem, acc_frac=FRAC):
         self._records, self._units, self._lines, self._widest = {}, {}, [], 1
         self._acc_frac = acc_frac
         for body in bodies:
             self._emit(body, {})
-        self.loops, self.units, self.instructions = sum(map(len, self._records.values())), len(self._units), len(self._lines)
-        for what, number, most in (("loop records", self.loops, LOOPS), ("address units", self.units, UNITS), ("instructions", self.instructions, imem)):
+        self.loops, self.units, self.instructions = (
+            sum(map(len, self._records.values())),
+            len(self._units),
+            len(self._lines),
+        )
+        for what, number, most in (
+            ("loop records", self.loops, LOOPS),
+            ("address units", self.units, UNITS),
+            ("instructions", self.instructions, imem),
+        ):
             if number > most:
                 raise TooLarge(f"a program takes {number} {what}, there are {most}")
 
@@ -146,7 +187,9 @@ class ProgramSource:
                 self._lines.append(f"end_loop l{record}")
             else:
                 text, access = item
-                self._lines.append(text if access is None else text.format(f"a{self._unit(access, active)}"))
+                self._lines.append(
+                    text if access is None else text.format(f"a{self._unit(access, active)}")
+                )
 
     def _record(self, loop, active):
         """A record of this count and length that no loop around uses."""
@@ -159,13 +202,17 @@ class ProgramSource:
 
     def _unit(self, access, active):
         walk = sorted((active[loop], elements) for loop, elements in access.walk)
-        key = f"{access.address} {access.stride_x} {access.stride_y}" + "".join(f" l{k}:{v}" for k, v in walk)
+        key = f"{access.address} {access.stride_x} {access.stride_y}" + "".join(
+            f" l{k}:{v}" for k, v in walk
+        )
         return self._units.setdefault(key, len(self._units))
 
     @property
     def words(self):
         """Words of its image."""
-        return 8 + 2 * self.loops + sum(4 + key.count(":") for key in self._units) + self.instructions
+        return (
+            8 + 2 * self.loops + sum(4 + key.count(":") for key in self._units) + self.instructions
+        )
 
     def text(self, name):
         """The source lines of a program of this name."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What operations take: matrices of their own module, where they can work on them."""
+
 from ..inputs import KernelError
 from .matrix import Matrix
 from .stored import Stored
@@ -13,6 +14,11 @@ def operands(module, what, *matrices, stored=True):
         if not isinstance(matrix, (Matrix, Stored)):
             raise KernelError(f"{what} takes matrices of a module, not {type(matrix).__name__}")
         if isinstance(matrix, Stored) and not stored:
-            raise KernelError(f"{what} works in the scratchpad, a matrix of {matrix.rows}x{matrix.cols} lies in main memory")
+            raise KernelError(
+                f"{what} works in the scratchpad, a matrix of {matrix.rows}x{matrix.cols} lies "
+                f"in main memory"
+            )
         if matrix.area.owner not in (None, module):
-            raise KernelError(f"{what}: a matrix of {matrix.rows}x{matrix.cols} belongs to another module")
+            raise KernelError(
+                f"{what}: a matrix of {matrix.rows}x{matrix.cols} belongs to another module"
+            )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What lies around a matrix in the scratchpad, up to whole tiles: known while the programs are made, and filled anew where a reader needs it."""
+"""What lies around a matrix in the scratchpad, up to whole tiles: known while the programs are
+made, and filled anew where a reader needs it."""
+
 from dataclasses import dataclass
 
 from ....gateware.cores.cherry.asm.structure import sources
@@ -25,10 +27,12 @@ _EACH = ("mulacc", "add", "sub", "mul", "div", "pow", "relu", "gtz", "exp", "log
 class Area:
     """The elements of the scratchpad, or of main memory, that a matrix and all views of it share.
 
-    ``owner``: its module, ``None`` for a place that was chosen by hand; ``written``: something is there; ``home``: the matrix as it lies;
-    ``padding``: pattern of all elements between it and the border of its tiles, ``None``: unknown; ``everywhere``: that of all of a constant.
-    Of matrices that were placed by hand over others each knows what was done through it alone.
+    ``owner``: its module, ``None`` for a place that was chosen by hand; ``written``: something is
+    there; ``home``: the matrix as it lies; ``padding``: pattern of all elements between it and the
+    border of its tiles, ``None``: unknown; ``everywhere``: that of all of a constant. Of matrices
+    that were placed by hand over others each knows what was done through it alone.
     """
+
     owner: object = None
     written: bool = True
     home: object = None
@@ -39,12 +43,20 @@ class Area:
 def clearing(matrix, value=ZERO):
     """Lines of an in list that write ``value`` into the padding of ``matrix``."""
     rows, cols = (size + -size % _SIDE for size in matrix.shape)
-    step = f"mem_pitch={matrix.stride_y}" + (f" mem_step={matrix.stride_x}" if matrix.stride_x != 1 else "")
+    step = f"mem_pitch={matrix.stride_y}" + (
+        f" mem_step={matrix.stride_x}" if matrix.stride_x != 1 else ""
+    )
     lines = []
     if cols > matrix.cols:
-        lines.append(f".fill {_TEXT[value]} {matrix.address + matrix.cols * matrix.stride_x} {rows} {cols - matrix.cols} {step}")
+        lines.append(
+            f".fill {_TEXT[value]} {matrix.address + matrix.cols * matrix.stride_x} {rows} "
+            f"{cols - matrix.cols} {step}"
+        )
     if rows > matrix.rows:
-        lines.append(f".fill {_TEXT[value]} {matrix.address + matrix.rows * matrix.stride_y} {rows - matrix.rows} {cols} {step}")
+        lines.append(
+            f".fill {_TEXT[value]} {matrix.address + matrix.rows * matrix.stride_y} "
+            f"{rows - matrix.rows} {cols} {step}"
+        )
     return lines
 
 
@@ -53,18 +65,28 @@ def read_part(text):
     name, *operands = text.replace(",", " ").split() or [""]
     name = name.lower()
     if name not in _EACH:
-        raise KernelError(f"{text!r} is no instruction of a chain; there are {', '.join(_EACH)}, and pairs (register, matrix) to load")
+        raise KernelError(
+            f"{text!r} is no instruction of a chain; there are {', '.join(_EACH)}, and pairs "
+            f"(register, matrix) to load"
+        )
     fields = {"copy": ("dst", "src"), "zero": ("reg",)}.get(name, ())
-    numbers = {**{key: k for k, key in enumerate(TILES)}, **{f"{TILE_NAMES.prefix}{k}": k for k in range(len(TILES))}}
+    numbers = {
+        **{key: k for k, key in enumerate(TILES)},
+        **{f"{TILE_NAMES.prefix}{k}": k for k in range(len(TILES))},
+    }
     if len(operands) != len(fields) or any(o not in numbers for o in operands):
-        raise KernelError(f"{text!r}: {name} takes {' and '.join(fields) or 'no operands'}" + f", of {', '.join(TILES)}" * bool(fields))
+        raise KernelError(
+            f"{text!r}: {name} takes {' and '.join(fields) or 'no operands'}"
+            + f", of {', '.join(TILES)}" * bool(fields)
+        )
     return name, {field: numbers[operand] for field, operand in zip(fields, operands, strict=True)}
 
 
 def left_by(parts, padding, acc_frac=FRAC):
     """Pattern that a chain leaves in the padding of its result, ``None``: unknown.
 
-    ``padding``: matrix -> pattern that a load of it finds there. The instructions are worked out as the core does it.
+    ``padding``: matrix -> pattern that a load of it finds there. The instructions are worked out as
+    the core does it.
     """
     tiles, known, loaded = Tiles(1, acc_frac), [False] * 4, [False] * 4
     for part in parts:
@@ -73,7 +95,9 @@ def left_by(parts, padding, acc_frac=FRAC):
             read, written = sources(name, values)
             missing = [TILES[r] for r in read if not loaded[r]]
             if missing:
-                raise KernelError(f"{part!r} reads {missing[0]}, which nothing before it in the chain fills")
+                raise KernelError(
+                    f"{part!r} reads {missing[0]}, which nothing before it in the chain fills"
+                )
             if written is None:
                 continue
             known[written] = all(known[r] for r in read)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builds the text of one program: loops, address units, instructions."""
+
 from contextlib import contextmanager
 
 from ....gateware.cores.cherry.isa import SPECIAL
@@ -15,10 +16,12 @@ class ProgramText:
     ----------
     name : str
     persistent : int
-        Contexts whose private tiles live from loop to loop (``.needs contexts``); 0: the program is portable.
+        Contexts whose private tiles live from loop to loop (``.needs contexts``); 0: the program is
+        portable.
     acc_frac : int
         Fraction bits of ACC in the build.
     """
+
     def __init__(self, name, persistent=0, acc_frac=FRAC):
         self.name = name
         self._head = [f".needs contexts={persistent}"] if persistent else []
@@ -36,16 +39,19 @@ class ProgramText:
         return name
 
     def outer(self, count):
-        """As :meth:`loop`; ``None`` where there is but one iteration, for which :meth:`ordered` needs no loop."""
+        """As :meth:`loop`; ``None`` where there is but one iteration, for which :meth:`ordered`
+        needs no loop."""
         return self.loop(count) if count > 1 else None
 
     @staticmethod
     def along(loop, elements):
-        """Coefficients of an address unit by a loop of :meth:`outer`: none where there is no such loop."""
+        """Coefficients of an address unit by a loop of :meth:`outer`: none where there is no such
+        loop."""
         return {} if loop is None else {loop: elements}
 
     def unit(self, address, stride_x, stride_y, **coefficients):
-        """Declares an address unit, or finds an equal one, and gives its name; ``coefficients``: loop -> elements."""
+        """Declares an address unit, or finds an equal one, and gives its name; ``coefficients``:
+        loop -> elements."""
         terms = "".join(f" {loop}:{value}" for loop, value in coefficients.items() if value)
         text = f"{address} {stride_x} {stride_y}{terms}"
         if text not in self._units:

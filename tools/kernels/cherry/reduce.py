@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sums and maxima of rows and columns."""
+
 from ..inputs import KernelError
 from .matrix import TILE, divisor, tiles
 from .operands import operands
@@ -12,9 +13,11 @@ class ReduceOps:
     """Methods of :class:`~.module.Module`."""
 
     def reduce(self, op, x, axis):
-        """Sum or maximum along ``axis``: 0 down the columns (a row comes out), 1 along the rows (a column).
+        """Sum or maximum along ``axis``: 0 down the columns (a row comes out), 1 along the rows (a
+        column).
 
-        Elements of the padding take part: it is filled with 0 or ``-inf`` before, unless it holds that or there is none that way.
+        Elements of the padding take part: it is filled with 0 or ``-inf`` before, unless it holds
+        that or there is none that way.
         """
         if op not in ("sum", "max"):
             raise KernelError(f"no reduction {op!r}; there are sum, max")
@@ -36,20 +39,34 @@ class ReduceOps:
         return x, {"sum": ZERO, "max": LOWEST}[op] if x.rows % TILE else None
 
     def _columns(self, op, x, out):
-        """Reduces columns: tiles beside each other in contexts, which keep the running result in row 0 of ACC."""
+        """Reduces columns: tiles beside each other in contexts, which keep the running result in
+        row 0 of ACC."""
         side = divisor(tiles(x.cols), self.contexts)
         reads = self._reduced(op, x)
         # Below the result is what it was made with, 0; beside it lie results of the padding.
         zero = out.cols % TILE == 0 or ZERO == (x.padding if reads[1] is None else reads[1])
         lowest = self.constant("-inf") if op == "max" else None
-        program = self.program(persistent=side, reads=[reads], writes=[(out, ZERO if zero else None)])
+        program = self.program(
+            persistent=side, reads=[reads], writes=[(out, ZERO if zero else None)]
+        )
         along = program.outer(tiles(x.cols) // side)
         down, beside, end = program.outer(tiles(x.rows)), program.loop(side), program.loop(side)
         with program.ordered(along):
             # For all contexts at once.
-            program("zero ACC" if op == "sum" else f"load {program.unit(lowest.address, 0, 0)}, ACC")
+            program(
+                "zero ACC" if op == "sum" else f"load {program.unit(lowest.address, 0, 0)}, ACC"
+            )
             with program.ordered(down):
                 with program.independent(beside):
-                    program(f"load {self.access(program, x, down, beside, **program.along(along, 4 * side * x.stride_x))}, OUTPUT", f"{op} 1")
+                    program(
+                        f"load "
+                        f"{self.access(program, x, down, beside, **program.along(along, 4 * side * x.stride_x))}, "
+                        f"OUTPUT",
+                        f"{op} 1",
+                    )
             with program.independent(end):
-                program(f"store {self.access(program, out, None, end, **program.along(along, 4 * side * out.stride_x))}, ACC, 1, 4")
+                program(
+                    f"store "
+                    f"{self.access(program, out, None, end, **program.along(along, 4 * side * out.stride_x))}, "
+                    f"ACC, 1, 4"
+                )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Matrices that stay in main memory, of any size, and how arrays lie there (specification, sections 7.2 and 7.4)."""
+"""Matrices that stay in main memory, of any size, and how arrays lie there (specification, sections
+7.2 and 7.4)."""
+
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -21,6 +23,7 @@ class Stored:
 
     ``flipped``: what lies there are its columns, each as a row.
     """
+
     address: int
     rows: int
     cols: int
@@ -55,7 +58,8 @@ class Stored:
 
 
 def from_array(array, fmt):
-    """A matrix of float numbers as the words that main memory holds, uint32, a row each; rounded as DMA does."""
+    """A matrix of float numbers as the words that main memory holds, uint32, a row each; rounded as
+    DMA does."""
     rows = np.ascontiguousarray(array, np.float32).view(np.uint32).astype(np.int64)
     return np.array([to_words(fmt, from_words("fp32", row, row.size)) for row in rows], np.uint32)
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of loop nests on a build, without running them: units in order, chained on each context's registers (specification, section 9).
+"""Cycles of loop nests on a build, without running them: units in order, chained on each context's
+registers (specification, section 9).
 
-Every instruction of a group is followed through its unit, context by context; a loop of many iterations is followed for a few, the rest take as
-long as the last of these.
+Every instruction of a group is followed through its unit, context by context; a loop of many
+iterations is followed for a few, the rest take as long as the last of these.
 """
+
 import numpy as np
 
 from ....gateware.cores.cherry.asm.structure import sources
@@ -18,9 +20,11 @@ INPUT, WEIGHTS, OUTPUT, ACC = range(4)
 _DOT = ("matmul", "mulacc", "add", "sub", "mul", "sum")
 #: Operations of a unit that are under way at most; iterations that are followed.
 _DEPTH, _FOLLOWED = 4, 3
-#: Cycles from a slot's start to where its result can be read, beside the passes of a tile; of a special function's.
+#: Cycles from a slot's start to where its result can be read, beside the passes of a tile; of a
+#: special function's.
 _LOAD, _SUM, _COMPARE, _FUNCTION = 7, 14, 9, 20
-#: Of an address, from the front end to the load/store unit; between a store and a load, a load and a store.
+#: Of an address, from the front end to the load/store unit; between a store and a load, a load and
+#: a store.
 _ADDRESS, _TURN_LOAD, _TURN_STORE = 9, 3, 2
 #: Of a program's begin and its end.
 _AROUND = 30
@@ -36,6 +40,7 @@ def program_cycles(bodies, params, costs):
 
 class _Timing:
     """The units' and registers' times."""
+
     def __init__(self, params, costs):
         self.costs, self.contexts = costs, params["contexts"]
         self.sfu = 16 // max(1, params["sfu_lanes"])
@@ -43,14 +48,20 @@ class _Timing:
         self.front = self.addresses = 0.0
         self.free = [0.0] * 4
         self.ends = [[0.0] * _DEPTH for _ in range(4)]
-        # Of each register: private copies, and the two places of the uniform one; when written, when read last.
+        # Of each register: private copies, and the two places of the uniform one; when written,
+        # when read last.
         self.written, self.read = np.zeros((4, self.contexts)), np.zeros((4, self.contexts))
         self.uniform = [[[0.0, 0.0], [0.0, 0.0]] for _ in range(4)]
         self.private = [False] * 4
         self.stored = False
 
     def clock(self):
-        return max(self.front, *self.free, self.written.max(), *(w for register in self.uniform for w, _ in register))
+        return max(
+            self.front,
+            *self.free,
+            self.written.max(),
+            *(w for register in self.uniform for w, _ in register),
+        )
 
     def _shift(self, cycles):
         self.front += cycles
@@ -59,10 +70,13 @@ class _Timing:
         self.ends = [[t + cycles for t in ends] for ends in self.ends]
         self.written += cycles
         self.read += cycles
-        self.uniform = [[[w + cycles, r + cycles] for w, r in register] for register in self.uniform]
+        self.uniform = [
+            [[w + cycles, r + cycles] for w, r in register] for register in self.uniform
+        ]
 
     def body(self, body, loops, beside=None):
-        """``loops``: ordered loops around; ``beside``: the independent loop that it is the body of."""
+        """``loops``: ordered loops around; ``beside``: the independent loop that it is the body
+        of."""
         for item in body:
             if not isinstance(item, Loop):
                 self._instruction(*item, loops, beside)
@@ -97,24 +111,53 @@ class _Timing:
             read, written = ((register,), None) if name == "store" else ((), register)
             alone = name == "load" and not moves
             self.addresses = max(self.addresses, self.front) + 1 + len(walk)
-            self._operation(LSU, read, written, 1 if alone or beside is None else size, passes, self.addresses + _ADDRESS, _LOAD, name == "store",
-                            uniform=alone or beside is None)
+            self._operation(
+                LSU,
+                read,
+                written,
+                1 if alone or beside is None else size,
+                passes,
+                self.addresses + _ADDRESS,
+                _LOAD,
+                name == "store",
+                uniform=alone or beside is None,
+            )
             return
-        values = {"copy": lambda: {"dst": TILES.index(rest[0]), "src": TILES.index(rest[1])}, "zero": lambda: {"reg": TILES.index(rest[0])},
-                  "max": lambda: {"acc": 1}, "sum": lambda: {"acc": 1}}.get(name, dict)()
+        values = {
+            "copy": lambda: {"dst": TILES.index(rest[0]), "src": TILES.index(rest[1])},
+            "zero": lambda: {"reg": TILES.index(rest[0])},
+            "max": lambda: {"acc": 1},
+            "sum": lambda: {"acc": 1},
+        }.get(name, dict)()
         read, written = sources(name, values)
         alone = beside is None or not any(self.private[r] for r in read)
         size = 1 if alone else size
         if name in SPECIAL:
-            self._operation(SFU, read, written, size, self.sfu, self.front + 6, _FUNCTION + self.sfu, uniform=alone)
+            self._operation(
+                SFU,
+                read,
+                written,
+                size,
+                self.sfu,
+                self.front + 6,
+                _FUNCTION + self.sfu,
+                uniform=alone,
+            )
         elif name in _DOT:
             passes = 1 if name == "sum" and self.costs.macs >= 32 else self.costs.dot(1)
-            self._operation(DOT, read, written, size, passes, self.front + 6, _SUM + passes, uniform=alone)
+            self._operation(
+                DOT, read, written, size, passes, self.front + 6, _SUM + passes, uniform=alone
+            )
         else:
-            self._operation(ALU, read, written, size, self.alu, self.front + 6, _COMPARE, uniform=alone)
+            self._operation(
+                ALU, read, written, size, self.alu, self.front + 6, _COMPARE, uniform=alone
+            )
 
-    def _operation(self, unit, read, written, size, passes, ready, latency, store=False, *, uniform):
-        """An operation of ``size`` slots that take ``passes`` each; results are there ``latency`` cycles after a slot's start."""
+    def _operation(
+        self, unit, read, written, size, passes, ready, latency, store=False, *, uniform
+    ):
+        """An operation of ``size`` slots that take ``passes`` each; results are there ``latency``
+        cycles after a slot's start."""
         self.front = max(self.front + 1, self.ends[unit][0])
         first = max(ready, self.free[unit])
         if unit == LSU and store != self.stored:
@@ -122,12 +165,20 @@ class _Timing:
             self.stored = store
         start = np.full(size, first)
         for register in read:
-            start = np.maximum(start, self.written[register, :size] if self.private[register] else self.uniform[register][0][0])
+            start = np.maximum(
+                start,
+                self.written[register, :size]
+                if self.private[register]
+                else self.uniform[register][0][0],
+            )
         if written is not None:
             if uniform:
                 start = np.maximum(start, self.uniform[written][1][1])
             else:
-                start = np.maximum(start, np.maximum(self.read[written, :size], self.written[written, :size] - latency))
+                start = np.maximum(
+                    start,
+                    np.maximum(self.read[written, :size], self.written[written, :size] - latency),
+                )
         along = passes * np.arange(size)
         start = along + np.maximum.accumulate(start - along)
         end = start[-1] + passes

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Numbers that are given to a module, as the assembler's text."""
+
 import math
 import re
 from numbers import Real
@@ -13,12 +14,21 @@ _NUMBER = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 
 
 def value_text(value, what):
-    """``value``, a number or its text, as the text of an assembler's number: one without a point would be a pattern."""
-    text = value.strip() if isinstance(value, str) else repr(float(value)) if isinstance(value, Real) and not isinstance(value, bool) else ""
+    """``value``, a number or its text, as the text of an assembler's number: one without a point
+    would be a pattern."""
+    text = (
+        value.strip()
+        if isinstance(value, str)
+        else repr(float(value))
+        if isinstance(value, Real) and not isinstance(value, bool)
+        else ""
+    )
     try:
         number = float(text)
     except ValueError:
-        raise KernelError(f"{what} must be a number or its text, such as 0.5 or '-inf', not {value!r}") from None
+        raise KernelError(
+            f"{what} must be a number or its text, such as 0.5 or '-inf', not {value!r}"
+        ) from None
     if math.isnan(number):
         return "nan"
     if math.isinf(number):

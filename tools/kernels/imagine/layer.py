@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A layer in fixed point, and what it must give in integers."""
+
 import numpy as np
 
 from ..inputs import KernelError, check_name, check_whole, integers
@@ -8,14 +9,17 @@ __all__ = ["Layer", "decode", "from_fixed", "to_fixed"]
 
 
 def to_fixed(values, fraction, width):
-    """Numbers to integers of ``width`` bits with ``fraction`` fraction bits: rounded to the nearest, saturated."""
+    """Numbers to integers of ``width`` bits with ``fraction`` fraction bits: rounded to the
+    nearest, saturated."""
     limit = 1 << width - 1
-    return np.clip(np.rint(np.asarray(values, np.float64) * 2.0 ** fraction), -limit, limit - 1).astype(np.int64)
+    return np.clip(
+        np.rint(np.asarray(values, np.float64) * 2.0**fraction), -limit, limit - 1
+    ).astype(np.int64)
 
 
 def from_fixed(values, fraction):
     """Integers to the numbers they stand for, float64."""
-    return np.asarray(values) / 2.0 ** fraction
+    return np.asarray(values) / 2.0**fraction
 
 
 def decode(data, rows):
@@ -48,6 +52,7 @@ class Layer:
     KernelError
         Shapes that do not go together, numbers outside ``width`` bits.
     """
+
     def __init__(self, weights, bias=None, *, fraction, width=16, name="layer"):
         check_name("layer", name)
         if not isinstance(width, (int, np.integer)) or width not in (4, 8, 16):
@@ -55,11 +60,16 @@ class Layer:
         self.width, self.name = int(width), name
         self.fraction = check_whole(f"fraction of {name}", fraction, 0, self.width)
         several = isinstance(weights, (list, tuple))
-        self.weights = tuple(self._integers(f"weights[{k}]" if several else "weights", w, ("rows", "columns"))
-                             for k, w in enumerate(weights if several else [weights]))
+        self.weights = tuple(
+            self._integers(f"weights[{k}]" if several else "weights", w, ("rows", "columns"))
+            for k, w in enumerate(weights if several else [weights])
+        )
         if not self.weights or len({len(w) for w in self.weights}) != 1:
-            raise KernelError(f"weights of {name} have {', '.join(str(w.shape) for w in self.weights) or 'no'} rows and columns, "
-                              "expected the same rows for every input")
+            raise KernelError(
+                f"weights of {name} have "
+                f"{', '.join(str(w.shape) for w in self.weights) or 'no'} rows and columns, "
+                "expected the same rows for every input"
+            )
         self.height = len(self.weights[0])
         self.bias = None if bias is None else self._integers("bias", bias, (self.height,))
 
@@ -75,12 +85,14 @@ class Layer:
         """``vectors``, one for each input, as integers [n_k]."""
         if len(vectors) != len(self.weights):
             raise KernelError(f"{self.name} takes {len(self.weights)} vectors, not {len(vectors)}")
-        return [self._integers(f"input[{k}]", vector, (length,), floats=True)
-                for k, (vector, length) in enumerate(zip(vectors, self.lengths, strict=True))]
+        return [
+            self._integers(f"input[{k}]", vector, (length,), floats=True)
+            for k, (vector, length) in enumerate(zip(vectors, self.lengths, strict=True))
+        ]
 
     def reference(self, *vectors, wrap=True):
-        """What the array gives, int64 [m]: each product shifted down (toward minus infinity), sums modulo 2^width; without
-        ``wrap`` exact sums, to see whether they fit."""
+        """What the array gives, int64 [m]: each product shifted down (toward minus infinity), sums
+        modulo 2^width; without ``wrap`` exact sums, to see whether they fit."""
         total = np.zeros(self.height, np.int64) if self.bias is None else self.bias.copy()
         for weights, vector in zip(self.weights, self.check_inputs(vectors), strict=True):
             products = weights * vector >> self.fraction

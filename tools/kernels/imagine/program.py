@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program as calls of the assembler, which can be made words of, or text with its arrays in an .npz file."""
+"""A program as calls of the assembler, which can be made words of, or text with its arrays in an
+.npz file."""
+
 from fractions import Fraction
 
 import numpy as np
@@ -16,13 +18,21 @@ RESERVED = 2
 
 def setup_of(params, fraction):
     """Keywords of ``setupParams`` for a build: all of its registers."""
-    return {"regCnt": registers_of(params) - RESERVED, "regWidth": params["reg_width"], "maxLevel": levels(params["cols"]) - 1,
-            "fracWidth": fraction, "mvBlockDim": (params["rows"], params["cols"]), "resvRegCnt": RESERVED,
-            "pimDepth": params["depth"]}
+    return {
+        "regCnt": registers_of(params) - RESERVED,
+        "regWidth": params["reg_width"],
+        "maxLevel": levels(params["cols"]) - 1,
+        "fracWidth": fraction,
+        "mvBlockDim": (params["rows"], params["cols"]),
+        "resvRegCnt": RESERVED,
+        "pimDepth": params["depth"],
+    }
 
 
 class ProgramCalls:
-    """Calls for a build of ``params``, numbers with ``fraction`` fraction bits; ``vectors`` counts the shift-outs."""
+    """Calls for a build of ``params``, numbers with ``fraction`` fraction bits; ``vectors`` counts
+    the shift-outs."""
+
     def __init__(self, params, fraction):
         self.params, self.fraction = params, fraction
         self.calls = []
@@ -35,8 +45,8 @@ class ProgramCalls:
         self.vectors += method == "vv_parallelEn"
 
     def load(self, method, register, integers, name):
-        """Appends a LOAD macro of ``integers``, an array that the text calls ``name``, or where another is called so
-        ``name_2``, ``name_3`` ..."""
+        """Appends a LOAD macro of ``integers``, an array that the text calls ``name``, or where
+        another is called so ``name_2``, ``name_3`` ..."""
         values = np.asarray(integers)
         unique, number = name, 1
         while unique in self.arrays and not np.array_equal(self.arrays[unique], values):
@@ -46,10 +56,11 @@ class ProgramCalls:
         self.calls.append((method, (register, unique)))
 
     def row(self, terms, accumulator, work, bias, overlap=True):
-        """One row of tiles: the sum of products of ``terms`` (pairs of a vector's and a weight's register), all PEs of
-        a row added up, ``bias`` (a register or ``None``), and the result out.
+        """One row of tiles: the sum of products of ``terms`` (pairs of a vector's and a weight's
+        register), all PEs of a row added up, ``bias`` (a register or ``None``), and the result out.
 
-        ``overlap``: the columns take the last result alone, so that the shift-out before it runs beside all that comes first.
+        ``overlap``: the columns take the last result alone, so that the shift-out before it runs
+        beside all that comes first.
         """
         if not overlap:
             self.call("vv_serialEn")
@@ -82,7 +93,7 @@ class ProgramCalls:
     def _assembled(self):
         asm = IMAGineAsm(overflow="raise")
         asm.setupParams(**setup_of(self.params, self.fraction))
-        scale, starts = 2.0 ** self.fraction, []
+        scale, starts = 2.0**self.fraction, []
         for method, arguments in self.calls:
             starts.append(asm.size)
             if isinstance(arguments[-1] if arguments else None, str):
@@ -111,7 +122,9 @@ class ProgramCalls:
 
     def text(self, archive, comment=""):
         """The textual form; arrays are ``archive``'s, an .npz file of :meth:`saved_arrays`."""
-        setup = ", ".join(f"{name}={value}" for name, value in setup_of(self.params, self.fraction).items())
+        setup = ", ".join(
+            f"{name}={value}" for name, value in setup_of(self.params, self.fraction).items()
+        )
         lines = [*(f"# {line}" for line in comment.splitlines()), f".setupParams {setup}"]
         for method, arguments in self.calls:
             shown = [f'"{archive}:{a}"' if isinstance(a, str) else str(a) for a in arguments]
@@ -119,6 +132,9 @@ class ProgramCalls:
         return "\n".join(lines) + "\n"
 
     def saved_arrays(self):
-        """Arrays for the .npz file: the numbers that the integers stand for, in float32, which holds all of them exactly."""
+        """Arrays for the .npz file: the numbers that the integers stand for, in float32, which
+        holds all of them exactly."""
         scale = Fraction(1, 1 << self.fraction)
-        return {name: (values * float(scale)).astype(np.float32) for name, values in self.arrays.items()}
+        return {
+            name: (values * float(scale)).astype(np.float32) for name, values in self.arrays.items()
+        }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers whose weights stay in the array: loaded once, then a small program for every inference."""
+
 import numpy as np
 
 from ..inputs import KernelError, check_whole
@@ -12,27 +13,33 @@ __all__ = ["Resident"]
 class Resident:
     """Layers in the registers of one build.
 
-    Registers: two to compute in, the vectors of the layer at work, then weights and biases of all layers.
+    Registers: two to compute in, the vectors of the layer at work, then weights and biases of all
+    layers.
 
     Parameters
     ----------
     layers : sequence of Layer, of one fraction
     params : build parameters
-    overlap : shift results out beside the next row of tiles (off: the order of the published programs)
+    overlap : shift results out beside the next row of tiles (off:
+        the order of the published programs)
 
     Raises
     ------
     KernelError
-        Layers of several fractions, or more tiles than registers (:func:`~.streamed.streamed` takes any).
+        Layers of several fractions, or more tiles than registers (:func:`~.streamed.streamed` takes
+        any).
     """
+
     def __init__(self, layers, params, *, overlap=True):
         self.layers, self.params, self.overlap = list(layers), params, overlap
         if len({layer.fraction for layer in self.layers}) != 1:
-            raise KernelError("resident layers must have one fraction, not "
-                              + (", ".join(f"{layer.fraction} ({layer.name})" for layer in self.layers) or "none"))
+            raise KernelError(
+                "resident layers must have one fraction, not "
+                + (", ".join(f"{layer.fraction} ({layer.name})" for layer in self.layers) or "none")
+            )
         self.fraction = self.layers[0].fraction
         self.tiles = [Tiles(layer, params) for layer in self.layers]
-        self._vectors = 2                                               # registers 0 and 1 compute
+        self._vectors = 2  # registers 0 and 1 compute
         at = self._vectors + max(tiles.wide for tiles in self.tiles)
         self._weights, self._bias = [], []
         for tiles in self.tiles:
@@ -42,8 +49,11 @@ class Resident:
             at += tiles.tall * (tiles.layer.bias is not None)
         self.registers = at
         if at > registers_for_use(params):
-            raise KernelError(f"{', '.join(layer.name for layer in self.layers)}: {at} registers for weights, biases and vectors, "
-                              f"the build has {registers_for_use(params)} (use streamed)")
+            raise KernelError(
+                f"{', '.join(layer.name for layer in self.layers)}: {at} registers for "
+                f"weights, biases and vectors, "
+                f"the build has {registers_for_use(params)} (use streamed)"
+            )
 
     def loader(self):
         """The :class:`ProgramCalls` that loads weights and biases; it shows nothing."""
@@ -57,7 +67,8 @@ class Resident:
         return program
 
     def kernel(self, index, vectors=None, name="x"):
-        """The :class:`ProgramCalls` of layer ``index``: loads of ``vectors`` (``None``: they lie there), then its products."""
+        """The :class:`ProgramCalls` of layer ``index``: loads of ``vectors`` (``None``: they lie
+        there), then its products."""
         check_whole("layer's number", index, 0, len(self.layers) - 1)
         program, tiles = ProgramCalls(self.params, self.fraction), self.tiles[index]
         if vectors is not None:
@@ -66,10 +77,15 @@ class Resident:
                 tiles.load_vector(program, self._vectors + column, vectors, column, name)
         for tile in range(tiles.tall):
             first = self._weights[index] + tile * tiles.wide
-            program.row([(self._vectors + c, first + c) for c in range(tiles.wide)], 0, 1,
-                        None if tiles.layer.bias is None else self._bias[index] + tile, self.overlap)
+            program.row(
+                [(self._vectors + c, first + c) for c in range(tiles.wide)],
+                0,
+                1,
+                None if tiles.layer.bias is None else self._bias[index] + tile,
+                self.overlap,
+            )
         return program
 
     def results(self, index, values):
         """Results of layer ``index``, [m], from the vectors [tiles, R] that its kernel gave."""
-        return np.asarray(values).reshape(-1)[:self.layers[index].height]
+        return np.asarray(values).reshape(-1)[: self.layers[index].height]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers on a target, one small program an inference, without a reset between them."""
+
 import numpy as np
 
 from ..inputs import KernelError, check_whole
@@ -11,7 +12,8 @@ __all__ = ["Session"]
 
 
 class Session:
-    """Runs layers on a target (``quintet.tools.open_target``); weights stay in the array if they fit, and are streamed if not.
+    """Runs layers on a target (``quintet.tools.open_target``); weights stay in the array if they
+    fit, and are streamed if not.
 
     Parameters
     ----------
@@ -29,8 +31,10 @@ class Session:
     Raises
     ------
     KernelError
-        A target without such a core, a program that does not fit its memory, a run that did not end well.
+        A target without such a core, a program that does not fit its memory, a run that did not end
+        well.
     """
+
     def __init__(self, target, layers, *, program_at=0x1000, progress=None):
         if target.info.isa != "imagine":
             raise KernelError(f"{target.name} holds {target.info.isa or 'no core'}, not imagine")
@@ -60,7 +64,8 @@ class Session:
         return made.results(self._run(made.program))[0]
 
     def batch(self, index, vectors):
-        """Results [batch, m] of layer ``index`` on ``vectors``, tuples of inputs or arrays of the only one."""
+        """Results [batch, m] of layer ``index`` on ``vectors``, tuples of inputs or arrays of the
+        only one."""
         layer = self._layer(index)
         given = batch_of(layer, [v if isinstance(v, tuple) else (v,) for v in vectors])
         if self._kept is not None:
@@ -75,13 +80,24 @@ class Session:
         data, size = program.data, program.output_bytes
         output_at = (self._at + len(data) + 63) // 64 * 64
         if output_at + size > self.target.info.memory_size:
-            raise KernelError(f"a program of {len(data)} bytes and {size} of results do not fit the main memory of "
-                              f"{self.target.name}, {self.target.info.memory_size} bytes (use smaller batches)")
+            raise KernelError(
+                f"a program of {len(data)} bytes and {size} of results do not fit the main "
+                f"memory of "
+                f"{self.target.name}, {self.target.info.memory_size} bytes (use smaller batches)"
+            )
         self.target.write(self._at, data, self._progress)
-        outcome = self.target.run({"program_address": self._at, "program_length": len(data), "output_at": output_at,
-                                   "output_limit": output_at + size})
+        outcome = self.target.run(
+            {
+                "program_address": self._at,
+                "program_length": len(data),
+                "output_at": output_at,
+                "output_limit": output_at + size,
+            }
+        )
         if outcome.status != "done":
-            raise KernelError(f"{self.target.name}: the run ended {outcome.status}: {outcome.fault}")
+            raise KernelError(
+                f"{self.target.name}: the run ended {outcome.status}: {outcome.fault}"
+            )
         for name, value in outcome.counters.items():
             self.counters[name] = self.counters.get(name, 0) + value
         return decode(self.target.read(output_at, size), self.params["rows"]) if size else None

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A layer of any size on a batch of vectors in one program: weights come in passes, as many rows of tiles as fit."""
+"""A layer of any size on a batch of vectors in one program: weights come in passes, as many rows of
+tiles as fit."""
+
 import numpy as np
 
 from ..inputs import KernelError
@@ -13,16 +15,18 @@ _ACCUMULATOR, _WORK, _FREE = 0, 1, 2
 
 
 class Streamed:
-    """The program (``program``), and what its results are (:meth:`results`); ``passes`` is how often weights are loaded."""
+    """The program (``program``), and what its results are (:meth:`results`); ``passes`` is how
+    often weights are loaded."""
+
     def __init__(self, layer, params, batch, overlap):
         self.layer, self.params = layer, params
         self.batch = batch_of(layer, batch)
         self.tiles, self.overlap = Tiles(layer, params), overlap
         self.program = ProgramCalls(params, layer.fraction)
-        self._order = []                                    # (vector of the batch, row of tiles) of every shift-out
+        self._order = []  # (vector of the batch, row of tiles) of every shift-out
         room = registers_for_use(params) - _FREE
         biased = int(layer.bias is not None)
-        each = self.tiles.wide + biased                     # registers of a row of tiles
+        each = self.tiles.wide + biased  # registers of a row of tiles
         fitting = (room - self.tiles.wide) // each
         if fitting >= 1:
             self._whole_rows(fitting, biased)
@@ -50,15 +54,22 @@ class Streamed:
                     for column in range(tiles.wide):
                         self._vector(number, vectors + column, column)
                 for place, tile in enumerate(these):
-                    terms = [(vectors + c, weights + place * tiles.wide + c) for c in range(tiles.wide)]
-                    program.row(terms, _ACCUMULATOR, _WORK, bias + place if biased else None, self.overlap)
+                    terms = [
+                        (vectors + c, weights + place * tiles.wide + c) for c in range(tiles.wide)
+                    ]
+                    program.row(
+                        terms, _ACCUMULATOR, _WORK, bias + place if biased else None, self.overlap
+                    )
                     self._order.append((number, tile))
 
     def _pieces(self, fitting, biased):
         """Rows of tiles that do not fit: some columns at a time, for every vector anew."""
         if fitting < 1:
-            raise KernelError(f"{self.layer.name}: the build has {registers_for_use(self.params)} registers, a layer needs "
-                              f"{_FREE + 2 + biased}")
+            raise KernelError(
+                f"{self.layer.name}: the build has {registers_for_use(self.params)} registers, "
+                f"a layer needs "
+                f"{_FREE + 2 + biased}"
+            )
         program, tiles = self.program, self.tiles
         bias, self.passes = _FREE, 0
         vectors = _FREE + biased
@@ -73,7 +84,12 @@ class Streamed:
                         tiles.load_weights(program, vectors + fitting + place, tile, column)
                         self._vector(number, vectors + place, column)
                     for place, column in enumerate(these):
-                        program.call("mv_MULTFXP", _WORK if column else _ACCUMULATOR, vectors + place, vectors + fitting + place)
+                        program.call(
+                            "mv_MULTFXP",
+                            _WORK if column else _ACCUMULATOR,
+                            vectors + place,
+                            vectors + fitting + place,
+                        )
                         if column:
                             program.call("mv_add", _ACCUMULATOR, _ACCUMULATOR, _WORK)
                 program.finish(_ACCUMULATOR, bias if biased else None)
@@ -83,17 +99,26 @@ class Streamed:
         """Results [batch, m] from the vectors [shift-outs, R] that the program gave."""
         found = np.zeros((len(self.batch), self.tiles.tall * self.params["rows"]), np.int64)
         for (number, tile), vector in zip(self._order, np.asarray(values), strict=True):
-            found[number, tile * self.params["rows"]:(tile + 1) * self.params["rows"]] = vector
-        return found[:, :self.layer.height]
+            found[number, tile * self.params["rows"] : (tile + 1) * self.params["rows"]] = vector
+        return found[:, : self.layer.height]
 
     def unpack(self):
-        """How what a job saved (values and marks, [shift-outs, R, 2]) becomes results [batch, m]: ``shape``, ``order`` and ``classes``
-        of a save (docs/reference/jobs.md), or ``None`` where vectors and rows of tiles follow one another irregularly."""
+        """How what a job saved (values and marks, [shift-outs, R, 2]) becomes results [batch, m]:
+        ``shape``, ``order`` and ``classes`` of a save (docs/reference/jobs.md), or ``None`` where
+        vectors and rows of tiles follow one another irregularly."""
         batch, tall, rows = len(self.batch), self.tiles.tall, self.params["rows"]
         if self._order == [(number, tile) for number in range(batch) for tile in range(tall)]:
-            return {"shape": (batch, tall, rows, 2), "order": (0, 3, 1, 2), "classes": self.layer.height}
+            return {
+                "shape": (batch, tall, rows, 2),
+                "order": (0, 3, 1, 2),
+                "classes": self.layer.height,
+            }
         if self._order == [(number, tile) for tile in range(tall) for number in range(batch)]:
-            return {"shape": (tall, batch, rows, 2), "order": (1, 3, 0, 2), "classes": self.layer.height}
+            return {
+                "shape": (tall, batch, rows, 2),
+                "order": (1, 3, 0, 2),
+                "classes": self.layer.height,
+            }
         return None
 
 

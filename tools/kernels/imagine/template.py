@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose input vectors lie at fixed places among their words: another input is written there, and nothing is assembled again."""
+"""Programs whose input vectors lie at fixed places among their words: another input is written
+there, and nothing is assembled again."""
+
 from dataclasses import dataclass
 
 from ..inputs import KernelError, check_whole
@@ -15,8 +17,9 @@ _ACCUMULATOR, _WORK, _FREE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Slot:
-    """Words that hold elements ``first`` to ``first + count - 1`` of vector ``vector`` of the batch: from word ``at`` on, one a bit, that of
-    element k in bit k."""
+    """Words that hold elements ``first`` to ``first + count - 1`` of vector ``vector`` of the
+    batch: from word ``at`` on, one a bit, that of element k in bit k."""
+
     vector: int
     first: int
     count: int
@@ -32,16 +35,24 @@ class Template:
     slots : list of Slot
     order : list of (vector of the batch, row of tiles), of every shift-out
     """
+
     def __init__(self, layer, params, batch):
         if len(layer.weights) != 1:
-            raise KernelError(f"{layer.name} takes {len(layer.weights)} vectors; a template takes layers of one")
-        self.layer, self.params, self.batch = layer, params, check_whole(f"batch of {layer.name}", batch, 1)
+            raise KernelError(
+                f"{layer.name} takes {len(layer.weights)} vectors; a template takes layers of one"
+            )
+        self.layer, self.params, self.batch = (
+            layer,
+            params,
+            check_whole(f"batch of {layer.name}", batch, 1),
+        )
         self.tiles = Tiles(layer, params)
         self.program = ProgramCalls(params, layer.fraction)
         self.order, self._places = [], []
 
     def vector(self, number, register, column):
-        """Words for the elements of a tile's columns. PEs beyond the last keep what they have: weights are zero there."""
+        """Words for the elements of a tile's columns. PEs beyond the last keep what they have:
+        weights are zero there."""
         _, begin, end = self.tiles.columns[column]
         width = self.params["reg_width"]
         for block, first in enumerate(range(begin, end, _PES)):
@@ -59,11 +70,14 @@ class Template:
     def slots(self):
         """Needs the program assembled: call it once it is complete."""
         starts = self.program.starts()
-        return [Slot(vector, first, count, starts[call]) for vector, first, count, call in self._places]
+        return [
+            Slot(vector, first, count, starts[call]) for vector, first, count, call in self._places
+        ]
 
 
 def kernel_template(layer, params, batch, weights_at, bias_at, vectors_at=_FREE):
-    """The :class:`Template` of a layer whose weights and biases lie in registers from ``weights_at`` and ``bias_at`` on."""
+    """The :class:`Template` of a layer whose weights and biases lie in registers from
+    ``weights_at`` and ``bias_at`` on."""
     made = Template(layer, params, batch)
     wide = made.tiles.wide
     for number in range(batch):
@@ -71,12 +85,18 @@ def kernel_template(layer, params, batch, weights_at, bias_at, vectors_at=_FREE)
             made.vector(number, vectors_at + column, column)
         for tile in range(made.tiles.tall):
             first = weights_at + tile * wide
-            made.row(number, tile, [(vectors_at + c, first + c) for c in range(wide)], None if layer.bias is None else bias_at + tile)
+            made.row(
+                number,
+                tile,
+                [(vectors_at + c, first + c) for c in range(wide)],
+                None if layer.bias is None else bias_at + tile,
+            )
     return made
 
 
 def registers_of_layers(layers, params):
-    """Registers for layers that stay in the array: ``(vectors, [(weights, biases) of each])``, or ``None`` where they do not fit."""
+    """Registers for layers that stay in the array: ``(vectors, [(weights, biases) of each])``, or
+    ``None`` where they do not fit."""
     tiles = [Tiles(layer, params) for layer in layers]
     at, found = _FREE + max(t.wide for t in tiles), []
     for layer, cut in zip(layers, tiles, strict=True):
@@ -87,7 +107,8 @@ def registers_of_layers(layers, params):
 
 
 def loader_template(layer, params, weights_at, bias_at):
-    """The :class:`ProgramCalls` that loads a layer's weights and biases into the registers of :func:`registers_of_layers`; it shows nothing."""
+    """The :class:`ProgramCalls` that loads a layer's weights and biases into the registers of
+    :func:`registers_of_layers`; it shows nothing."""
     program, tiles = ProgramCalls(params, layer.fraction), Tiles(layer, params)
     for tile in range(tiles.tall):
         for column in range(tiles.wide):
@@ -98,13 +119,17 @@ def loader_template(layer, params, weights_at, bias_at):
 
 
 def streamed_template(layer, params, batch):
-    """The :class:`Template` of a layer of any size: weights come with every run, as many columns of a row of tiles at a time as fit."""
+    """The :class:`Template` of a layer of any size: weights come with every run, as many columns of
+    a row of tiles at a time as fit."""
     made = Template(layer, params, batch)
     tiles, program, biased = made.tiles, made.program, int(layer.bias is not None)
     room = registers_for_use(params) - _FREE - biased
     fitting = min(room // 2, tiles.wide)
     if fitting < 1:
-        raise KernelError(f"{layer.name}: the build has {registers_for_use(params)} registers, a layer needs {_FREE + 2 + biased}")
+        raise KernelError(
+            f"{layer.name}: the build has {registers_for_use(params)} registers, a layer needs "
+            f"{_FREE + 2 + biased}"
+        )
     vectors, weights = _FREE + biased, _FREE + biased + fitting
     # A vector that fits is loaded once, if it is the only one.
     kept = fitting == tiles.wide and batch == 1
@@ -124,7 +149,12 @@ def streamed_template(layer, params, batch):
                 for place, column in enumerate(these):
                     if not kept:
                         made.vector(number, vectors + place, column)
-                    program.call("mv_MULTFXP", _WORK if column else _ACCUMULATOR, vectors + place, weights + place)
+                    program.call(
+                        "mv_MULTFXP",
+                        _WORK if column else _ACCUMULATOR,
+                        vectors + place,
+                        weights + place,
+                    )
                     if column:
                         program.call("mv_add", _ACCUMULATOR, _ACCUMULATOR, _WORK)
             program.finish(_ACCUMULATOR, _FREE if biased else None)

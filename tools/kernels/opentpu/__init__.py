@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels for OpenTPU: perceptrons and networks of convolutions as programs (docs/cores/opentpu-kernels.md)."""
+"""Kernels for OpenTPU: perceptrons and networks of convolutions as programs
+(docs/cores/opentpu-kernels.md)."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Places of tensors in the unified buffer, by the steps during which they are there."""
+
 from dataclasses import dataclass
 from random import Random
 
@@ -11,7 +12,9 @@ _TRIES = 100
 
 @dataclass(frozen=True)
 class Item:
-    """Something that takes ``size`` rows from step ``first`` to step ``last``; ``name`` of a tensor, or (step, what) of what a step needs."""
+    """Something that takes ``size`` rows from step ``first`` to step ``last``; ``name`` of a
+    tensor, or (step, what) of what a step needs."""
+
     name: object
     size: int
     first: int
@@ -19,8 +22,8 @@ class Item:
 
 
 def allocate(items, begin, end):
-    """Rows for all: the largest first, each at the lowest rows that are free all the time; where that leaves too little, in other orders and from both
-    ends (always the same ones).
+    """Rows for all: the largest first, each at the lowest rows that are free all the time; where
+    that leaves too little, in other orders and from both ends (always the same ones).
 
     Returns
     -------
@@ -43,13 +46,20 @@ def allocate(items, begin, end):
 
 def _too_much(items, room):
     """Whether at some step all together are too large."""
-    return any(sum(i.size for i in items if i.first <= step <= i.last) > room for step in {i.first for i in items})
+    return any(
+        sum(i.size for i in items if i.first <= step <= i.last) > room
+        for step in {i.first for i in items}
+    )
 
 
 def _place(order, high, begin, end):
     placed = []
     for item, above in zip(order, high, strict=True):
-        taken = sorted((at, at + other.size) for at, other in placed if other.first <= item.last and item.first <= other.last)
+        taken = sorted(
+            (at, at + other.size)
+            for at, other in placed
+            if other.first <= item.last and item.first <= other.last
+        )
         free, at = [], begin
         for low, top in taken:
             if at + item.size <= low:

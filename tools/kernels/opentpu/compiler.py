@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Steps to a program: places, instructions, tiles, the order of weight reads."""
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,8 +27,10 @@ class CompiledSteps:
     homes : dict, tensor -> (first host vector, Planes)
     vectors : host vectors in all
     resident : names of the tensors that stay in the unified buffer
-    first_tile : number of the first of ``tiles``: more than 0 where tensors are tiles, and weight memory begins where host memory does
+    first_tile : number of the first of ``tiles``: more than 0 where tensors are tiles,
+        and weight memory begins where host memory does
     """
+
     program: Program
     spans: list
     tiles: np.ndarray
@@ -65,7 +68,9 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
         A build that does not hold what one step needs.
     """
     settled, zeroed = settle(steps, planes, join)
-    plan = make_plan(steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least)
+    plan = make_plan(
+        steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least
+    )
     emitter = Emitter(plan, inputs=inputs, stored=stored, params=params)
     for number, step in enumerate(steps):
         emitter.step(number, step)
@@ -77,13 +82,21 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
     spans = _spans(emitter.program.words, words, emitter.marks)
     n = params["n"]
     tiles = np.array(emitter.tiles.list, np.int8).reshape(-1, n, n)
-    return CompiledSteps(program=Program(words), spans=spans, tiles=tiles, constants=constant_vectors(plan.ones, n),
-                         homes={name: (at, settled[name]) for name, at in plan.home.items()}, vectors=plan.vectors, resident=set(plan.base),
-                         first_tile=emitter.tiles.first)
+    return CompiledSteps(
+        program=Program(words),
+        spans=spans,
+        tiles=tiles,
+        constants=constant_vectors(plan.ones, n),
+        homes={name: (at, settled[name]) for name, at in plan.home.items()},
+        vectors=plan.vectors,
+        resident=set(plan.base),
+        first_tile=emitter.tiles.first,
+    )
 
 
 def _spans(before, after, marks):
-    """Where the steps lie once the weight reads are in: the words of ``before`` keep their order."""
+    """Where the steps lie once the weight reads are in: the words of ``before`` keep their
+    order."""
     places = [k for k, word in enumerate(after) if word.opcode != RW]
     edges = [places[mark] for mark in marks] + [places[len(before) - 1]]
     return list(zip(edges, edges[1:], strict=False))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instructions of steps: products, activations, and what goes to and from main memory meanwhile."""
+
 import numpy as np
 
 from .chunks import needed, slot_rows
@@ -19,6 +20,7 @@ _PIECE = 32
 
 class Tiles:
     """Tiles of weight memory, each once, from number ``first`` on."""
+
     def __init__(self, first=0):
         self.first, self._numbers, self.list = first, {}, []
 
@@ -44,18 +46,25 @@ class Emitter(Pooling, Kernels):
     program : Program; ``tiles`` : Tiles
     marks : list, a step's first word
     """
+
     def __init__(self, plan, *, inputs, stored, params):
         self.plan, self.stored, self.params = plan, stored, params
         # Where tensors are tiles, host memory comes first in weight memory.
         n = params["n"]
-        self.program, self.tiles, self.marks = Program(), Tiles(-(-plan.vectors // n) if plan.kernels else 0), []
-        self._written = {}                              # tensor of tiles -> number of the word that writes its last
+        self.program, self.tiles, self.marks = (
+            Program(),
+            Tiles(-(-plan.vectors // n) if plan.kernels else 0),
+            [],
+        )
+        self._written = {}  # tensor of tiles -> number of the word that writes its last
         self._norm = self._conv = self._pool = self._poolrow = None
-        self._tile = None                               # the array's
+        self._tile = None  # the array's
         self._slot = 0
-        self._loaded = {name: 0 for name in inputs if name in plan.base}      # lines of inputs that stay
+        self._loaded = {
+            name: 0 for name in inputs if name in plan.base
+        }  # lines of inputs that stay
         self._outs = 0
-        self._waiting = []                              # loads of the next part, still to be asked for
+        self._waiting = []  # loads of the next part, still to be asked for
         if plan.ones:
             self.program.rhm(0, plan.zeros, plan.ones)
 
@@ -69,7 +78,9 @@ class Emitter(Pooling, Kernels):
     def _number(self, tile):
         """(number of a term's tile, word behind which it is there)."""
         if isinstance(tile, StoredTile):
-            return (self.plan.home[tile.tensor] + tile.vector) // self.params["n"], self._written[tile.tensor]
+            return (self.plan.home[tile.tensor] + tile.vector) // self.params["n"], self._written[
+                tile.tensor
+            ]
         return self.tiles.number(tile), -1
 
     def _mmc(self, ub, acc, count, tile=None, overwrite=False, convolve=False, after=-1):
@@ -77,7 +88,15 @@ class Emitter(Pooling, Kernels):
         fresh = tile is not None and tile != self._tile
         if fresh:
             self._tile = tile
-        self.program.mmc(ub, acc, count, overwrite=overwrite, convolve=convolve, tile=tile if fresh else None, after=after)
+        self.program.mmc(
+            ub,
+            acc,
+            count,
+            overwrite=overwrite,
+            convolve=convolve,
+            tile=tile if fresh else None,
+            after=after,
+        )
 
     def _constant(self, tile, acc, rows, overwrite):
         """The constant vector times a tile, over ``rows`` rows."""
@@ -96,18 +115,26 @@ class Emitter(Pooling, Kernels):
         map_, home = self.plan.planes[name], self.plan.home[name]
         for block in range(map_.blocks):
             lead = map_.lead if first == step_lines else 0
-            self._rhm(home + map_.vector(block, first, 0) - lead, target(block, first) - lead, (end - first) * map_.pitch + lead)
+            self._rhm(
+                home + map_.vector(block, first, 0) - lead,
+                target(block, first) - lead,
+                (end - first) * map_.pitch + lead,
+            )
 
     def _rhm(self, host, ub, count):
-        self._waiting += [(host + at, ub + at, min(_PIECE, count - at)) for at in range(0, count, _PIECE)]
+        self._waiting += [
+            (host + at, ub + at, min(_PIECE, count - at)) for at in range(0, count, _PIECE)
+        ]
 
     def _ask(self, products):
-        """Loads that are due where ``products`` products are left before the next part, that one among them."""
+        """Loads that are due where ``products`` products are left before the next part, that one
+        among them."""
         for _ in range(-(-len(self._waiting) // products)):
             self.program.rhm(*self._waiting.pop(0))
 
     def _fetch(self, number, step, part):
-        """What part ``part`` of a step needs from main memory; nothing where there is no such part."""
+        """What part ``part`` of a step needs from main memory; nothing where there is no such
+        part."""
         plan = self.plan
         if part >= len(plan.parts[number]):
             return
@@ -120,7 +147,13 @@ class Emitter(Pooling, Kernels):
                     self._rhm(plan.home[name], plan.base[name], map_.size)
                 elif high > self._loaded[name]:
                     base = plan.base[name]
-                    self._load(name, self._loaded[name], high, lambda b, x, base=base, map_=map_: base + map_.vector(b, x, 0), 0)
+                    self._load(
+                        name,
+                        self._loaded[name],
+                        high,
+                        lambda b, x, base=base, map_=map_: base + map_.vector(b, x, 0),
+                        0,
+                    )
                 self._loaded[name] = max(self._loaded[name], high)
             elif name not in plan.base and high > low:
                 view = self._view(number, step, part, name)
@@ -136,7 +169,9 @@ class Emitter(Pooling, Kernels):
         base = plan.scratch[number, "band", name, part % plan.bands[number]]
         low, high = needed(step, parts[part], step.sources.index(name), plan.planes)
         size = map_.lead + (high - low) * map_.pitch
-        return lambda block, line, place: base + block * size + map_.lead + (line - low) * map_.pitch + place
+        return lambda block, line, place: (
+            base + block * size + map_.lead + (line - low) * map_.pitch + place
+        )
 
     # Steps
 
@@ -152,7 +187,9 @@ class Emitter(Pooling, Kernels):
         places = spread_of(step, source)
         if places is not None and self._spread(number, step, places):
             return None
-        biases = bias_tiles(step.bias, source.n) if step.bias is not None else [None] * len(step.terms)
+        biases = (
+            bias_tiles(step.bias, source.n) if step.bias is not None else [None] * len(step.terms)
+        )
         ahead = plan.bands[number] - 1
         for part, chunk in enumerate(plan.parts[number]):
             if part == 0 or not ahead:
@@ -172,12 +209,14 @@ class Emitter(Pooling, Kernels):
         plan, target = self.plan, self.plan.planes[step.target]
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
         acc = self._slot * slot_rows(self.params) + self._front(step, chunk, block)
-        real = min(chunk.stop, target.across) - chunk.begin           # places of a line that count
+        real = min(chunk.stop, target.across) - chunk.begin  # places of a line that count
         pieces = [(term, self._span(step, term, chunk)) for term in terms] if real > 0 else []
         pieces = [(term, span) for term, span in pieces if span[0] < span[1]]
         rows = chunk.rows - chunk.width + real
         if bias is None:
-            whole = next((k for k, (_, span) in enumerate(pieces) if span == (chunk.first, chunk.end)), None)
+            whole = next(
+                (k for k, (_, span) in enumerate(pieces) if span == (chunk.first, chunk.end)), None
+            )
             if whole is None:
                 bias = [np.zeros((target.n, target.n), np.int8)]
             else:
@@ -185,7 +224,16 @@ class Emitter(Pooling, Kernels):
         for index, tile in enumerate(bias or ()):
             self._constant(self.tiles.number(tile), acc, max(rows, 1), index == 0)
         for index, (term, span) in enumerate(pieces):
-            self._product(step, term, span, chunk, real, acc, views[term.source], overwrite=bias is None and index == 0)
+            self._product(
+                step,
+                term,
+                span,
+                chunk,
+                real,
+                acc,
+                views[term.source],
+                overwrite=bias is None and index == 0,
+            )
             self._ask(max(1, self._left))
             self._left -= 1
         if step.target in plan.zeroed:
@@ -194,17 +242,23 @@ class Emitter(Pooling, Kernels):
             low, high = max(target.across, chunk.begin), chunk.stop
             for line in reversed(range(chunk.first, chunk.end)):
                 if low < high:
-                    self._zero(acc + (line - chunk.first) * chunk.width + low - chunk.begin, high - low)
+                    self._zero(
+                        acc + (line - chunk.first) * chunk.width + low - chunk.begin, high - low
+                    )
 
     def _front(self, step, chunk, block):
         """Zeros in front of a map that its first part makes."""
         first = block == 0 and chunk.first == 0 and chunk.begin == 0
-        return self.plan.planes[step.target].lead if first and step.target in self.plan.zeroed else 0
+        return (
+            self.plan.planes[step.target].lead if first and step.target in self.plan.zeroed else 0
+        )
 
     def _span(self, step, term, chunk):
         """Lines of the part for which the term's line is in the source."""
         down, stride = self.plan.planes[step.sources[term.source]].down, step.stride[0]
-        return max(chunk.first, -(term.line // stride)), min(chunk.end, (down - 1 - term.line) // stride + 1)
+        return max(chunk.first, -(term.line // stride)), min(
+            chunk.end, (down - 1 - term.line) // stride + 1
+        )
 
     def _product(self, step, term, span, chunk, real, acc, view, *, overwrite):
         source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
@@ -214,7 +268,9 @@ class Emitter(Pooling, Kernels):
         acc += (first - chunk.first) * width
 
         def at(line, place=0):
-            return view(term.block, line * down + term.line, (chunk.begin + place) * across + term.place)
+            return view(
+                term.block, line * down + term.line, (chunk.begin + place) * across + term.place
+            )
 
         rows = (lines - 1) * width + real
         simple = across == 1 or real == 1
@@ -224,17 +280,31 @@ class Emitter(Pooling, Kernels):
             self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
             self._mmc(at(first), acc, rows, tile, overwrite, convolve=True, after=after)
         else:
-            # From the last line to the first: a product behind one that begins higher need not wait for its sums.
+            # From the last line to the first: a product behind one that begins higher need not wait
+            # for its sums.
             for line in reversed(range(first, end)):
                 here = acc + (line - first) * width
                 for place in [0] if simple else reversed(range(real)):
-                    self._mmc(at(line, place), here + place, real if simple else 1, tile, overwrite, after=after)
+                    self._mmc(
+                        at(line, place),
+                        here + place,
+                        real if simple else 1,
+                        tile,
+                        overwrite,
+                        after=after,
+                    )
 
     def _convolves(self, step, source, chunk, real):
-        """Whether MMC.C may read all lines of a part at once: rows between the lines that count must be rows of the buffer as well."""
+        """Whether MMC.C may read all lines of a part at once: rows between the lines that count
+        must be rows of the buffer as well."""
         down, across = step.stride
         apart = down * source.pitch
-        return self.params["ext_conv"] and across < 256 and apart < 1 << 16 and (chunk.width - real) * across <= apart
+        return (
+            self.params["ext_conv"]
+            and across < 256
+            and apart < 1 << 16
+            and (chunk.width - real) * across <= apart
+        )
 
     def _leave(self, number, step, chunk, block):
         """Activation of a block of a part, and on to main memory."""
@@ -257,10 +327,16 @@ class Emitter(Pooling, Kernels):
             self.program.whm(ub, self.plan.home[step.target] + vector, rows)
 
     def _spread(self, number, step, places):
-        """Sum over all positions, every product over the blocks of channels; false where the build or the map does not allow it."""
+        """Sum over all positions, every product over the blocks of channels; false where the build
+        or the map does not allow it."""
         plan, name, target = self.plan, step.sources[0], self.plan.planes[step.target]
         source = plan.planes[name]
-        if not (self.params["ext_conv"] and name in plan.base and target.size == target.blocks <= slot_rows(self.params) and source.plane < 1 << 16):
+        if not (
+            self.params["ext_conv"]
+            and name in plan.base
+            and target.size == target.blocks <= slot_rows(self.params)
+            and source.plane < 1 << 16
+        ):
             return False
         self._fetch(number, step, 0)
         self._ask(1)
@@ -268,7 +344,14 @@ class Emitter(Pooling, Kernels):
         acc, tile = self._slot * slot_rows(self.params), self.tiles.number(step.terms[0][0].tile)
         self._cfg("conv", 1 | source.plane << 16)
         for index, place in enumerate(places):
-            self._mmc(plan.base[name] + source.vector(0, *place), acc, source.blocks, tile, index == 0, convolve=True)
+            self._mmc(
+                plan.base[name] + source.vector(0, *place),
+                acc,
+                source.blocks,
+                tile,
+                index == 0,
+                convolve=True,
+            )
         self._cfg("norm", INT8 | _ROUND | step.shifts[0])
         ub = self._room(number, step, 0)
         self.program.act(acc, ub, source.blocks, "relu" if step.relu else "none")

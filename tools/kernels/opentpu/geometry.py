@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines of maps: how long they are in memory, so that steps read and write them in one go, and where zeros must stand between them."""
+"""Lines of maps: how long they are in memory, so that steps read and write them in one go, and
+where zeros must stand between them."""
+
 from dataclasses import replace
 
 from .step import Step
 
 __all__ = ["JOINS", "reach", "settle"]
 
-#: Ways to choose whether a result gets lines of its source's length, so that one product goes over many of them; if not, a product a line does it: by the
-#: places of a line, and what the source and the result want between their lines.
+#: Ways to choose whether a result gets lines of its source's length, so that one product goes over
+#: many of them; if not, a product a line does it: by the places of a line, and what the source and
+#: the result want between their lines.
 JOINS = {
     "all": lambda places, source, target: True,
     "no longer ones": lambda places, source, target: places < 12 or source <= target,
@@ -16,12 +19,14 @@ JOINS = {
 
 
 def reach(step, index, source, result):
-    """Places that ``step`` reads to the left and to the right of the lines of its source ``index``, of Planes ``source``, for a result of Planes
-    ``result``."""
+    """Places that ``step`` reads to the left and to the right of the lines of its source ``index``,
+    of Planes ``source``, for a result of Planes ``result``."""
     places = [t.place for terms in step.terms for t in terms if t.source == index]
     if not places:
         return 0, 0
-    return max(0, -min(places)), max(0, max(places) + (result.across - 1) * step.stride[1] - (source.across - 1))
+    return max(0, -min(places)), max(
+        0, max(places) + (result.across - 1) * step.stride[1] - (source.across - 1)
+    )
 
 
 def settle(steps, planes, join="all"):
@@ -37,7 +42,11 @@ def settle(steps, planes, join="all"):
     -------
     (dict, tensor name -> Planes, set of the names whose gaps must be zero)
     """
-    left, gap, joined = dict.fromkeys(planes, 0), dict.fromkeys(planes, 0), {name: name for name in planes}
+    left, gap, joined = (
+        dict.fromkeys(planes, 0),
+        dict.fromkeys(planes, 0),
+        {name: name for name in planes},
+    )
 
     def find(name):
         while joined[name] != name:
@@ -55,10 +64,15 @@ def settle(steps, planes, join="all"):
         target = planes[step.target]
         if isinstance(step, Step) and step.stride == (1, 1) and target.down > 1:
             for name in step.sources:
-                if JOINS[join](target.across, planes[name].across + gap[name], target.across + gap[step.target]):
+                if JOINS[join](
+                    target.across, planes[name].across + gap[name], target.across + gap[step.target]
+                ):
                     joined[find(name)] = find(step.target)
     pitch = {}
     for name, map_ in planes.items():
         pitch[find(name)] = max(pitch.get(find(name), 0), map_.across + gap[name])
-    settled = {name: replace(map_, gap=pitch[find(name)] - map_.across, lead=left[name]) for name, map_ in planes.items()}
+    settled = {
+        name: replace(map_, gap=pitch[find(name)] - map_.across, lead=left[name])
+        for name, map_ in planes.items()
+    }
     return settled, {name for name in planes if gap[name]}

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Matrices and weights as OpenTPU keeps them in memory (specification, section 7.1).
 
-A matrix M x K is ceil(K/N) blocks of M vectors: block b holds columns b*N .. b*N+N-1. Weights K x O are tiles of N x N,
-row = input element: tile (k, j), number k*ceil(O/N) + j, holds rows k*N.. and columns j*N... Both are padded with zeros.
+A matrix M x K is ceil(K/N) blocks of M vectors: block b holds columns b*N .. b*N+N-1. Weights K x O
+are tiles of N x N, row = input element: tile (k, j), number k*ceil(O/N) + j, holds rows k*N.. and
+columns j*N... Both are padded with zeros.
 """
+
 import numpy as np
 
 __all__ = ["blocks", "pack_matrix", "pack_weights", "unpack_matrix", "unpack_weights"]
@@ -17,7 +19,9 @@ def blocks(columns, n):
 def _two_dimensional(array, name):
     array = np.asarray(array)
     if array.ndim != 2 or 0 in array.shape:
-        raise ValueError(f"{name} must be a matrix with at least one row and column, not of shape {array.shape}")
+        raise ValueError(
+            f"{name} must be a matrix with at least one row and column, not of shape {array.shape}"
+        )
     return array
 
 
@@ -28,17 +32,24 @@ def pack_matrix(matrix, n):
     count = blocks(columns, n)
     padded = np.zeros((rows, count * n), matrix.dtype)
     padded[:, :columns] = matrix
-    return np.ascontiguousarray(padded.reshape(rows, count, n).transpose(1, 0, 2)).reshape(count * rows, n)
+    return np.ascontiguousarray(padded.reshape(rows, count, n).transpose(1, 0, 2)).reshape(
+        count * rows, n
+    )
 
 
 def unpack_matrix(vectors, rows, columns):
-    """The inverse of :func:`pack_matrix`: vectors [ceil(columns/n) * rows, n] -> matrix [rows, columns]."""
+    """The inverse of :func:`pack_matrix`: vectors [ceil(columns/n) * rows, n] -> matrix [rows,
+    columns]."""
     vectors = _two_dimensional(vectors, "vectors")
     n = vectors.shape[1]
     count = blocks(columns, n)
     if len(vectors) != count * rows:
-        raise ValueError(f"{rows} x {columns} takes {count * rows} vectors of {n}, not {len(vectors)}")
-    return np.ascontiguousarray(vectors.reshape(count, rows, n).transpose(1, 0, 2).reshape(rows, count * n)[:, :columns])
+        raise ValueError(
+            f"{rows} x {columns} takes {count * rows} vectors of {n}, not {len(vectors)}"
+        )
+    return np.ascontiguousarray(
+        vectors.reshape(count, rows, n).transpose(1, 0, 2).reshape(rows, count * n)[:, :columns]
+    )
 
 
 def pack_weights(weights, n):
@@ -48,7 +59,9 @@ def pack_weights(weights, n):
     down, across = blocks(inputs, n), blocks(outputs, n)
     padded = np.zeros((down * n, across * n), weights.dtype)
     padded[:inputs, :outputs] = weights
-    return np.ascontiguousarray(padded.reshape(down, n, across, n).transpose(0, 2, 1, 3)).reshape(down * across, n, n)
+    return np.ascontiguousarray(padded.reshape(down, n, across, n).transpose(0, 2, 1, 3)).reshape(
+        down * across, n, n
+    )
 
 
 def unpack_weights(tiles, inputs, outputs):
@@ -59,6 +72,8 @@ def unpack_weights(tiles, inputs, outputs):
     n = tiles.shape[1]
     down, across = blocks(inputs, n), blocks(outputs, n)
     if len(tiles) != down * across:
-        raise ValueError(f"{inputs} x {outputs} takes {down * across} tiles of {n} x {n}, not {len(tiles)}")
+        raise ValueError(
+            f"{inputs} x {outputs} takes {down * across} tiles of {n} x {n}, not {len(tiles)}"
+        )
     padded = tiles.reshape(down, across, n, n).transpose(0, 2, 1, 3).reshape(down * n, across * n)
     return np.ascontiguousarray(padded[:inputs, :outputs])

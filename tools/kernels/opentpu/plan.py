@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What stays in the unified buffer and what goes through main memory."""
+
 from dataclasses import dataclass, field
 
 from ..inputs import KernelError
@@ -24,13 +25,16 @@ class Plan:
     base : dict, tensor -> first row in the unified buffer; of those alone that stay there
     home : dict, tensor -> first host vector; of those that have a place in main memory
     parts : list, a step's chunks
-    bands : list, how many parts of a step have lines of their sources in the buffer: two, the next part's as well, or one
-    scratch : dict, (step, what) -> first row of what a step needs besides: ``("band", source, 0 or 1)`` lines of a source that comes from main
-        memory, ``("out", 0 or 1)`` a part of the result on its way there
+    bands : list, how many parts of a step have lines of their sources in the buffer: two,
+        the next part's as well, or one
+    scratch : dict, (step, what) -> first row of what a step needs besides: ``("band", source,
+        0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a part of the
+        result on its way there
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
     vectors : host vectors in all
     kernels : names of the tensors that are tiles
     """
+
     planes: dict
     zeroed: set
     base: dict = field(default_factory=dict)
@@ -46,7 +50,9 @@ class Plan:
 
 def band_lines(step, source, parts, planes):
     """Most lines of a source that a part of ``step`` needs."""
-    return max((b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0)
+    return max(
+        (b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0
+    )
 
 
 def band_size(lines, map_):
@@ -85,18 +91,38 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
     for step in steps:
         target = planes[step.target]
         if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
-            raise KernelError(f"{step.name}: a line of its windows takes more than the {params['acc_rows']} accumulator rows of this build")
+            raise KernelError(
+                f"{step.name}: a line of its windows takes more than the {params['acc_rows']} "
+                f"accumulator rows of this build"
+            )
         if target.lead >= slot_rows(params):
-            raise KernelError(f"{step.name}: {target.lead} zeros in front of a map are more than the {slot_rows(params)} accumulator rows of a part")
+            raise KernelError(
+                f"{step.name}: {target.lead} zeros in front of a map are more than the "
+                f"{slot_rows(params)} accumulator rows of a part"
+            )
     plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
     rows = params["ub_rows"]
-    plan.ones = min(ONES, rows // 16, max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1)) if steps else 0
+    plan.ones = (
+        min(
+            ONES,
+            rows // 16,
+            max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1),
+        )
+        if steps
+        else 0
+    )
     kernels = {step.target for step in steps if isinstance(step, KernelStep)}
     lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
     plan.bands = [2] * len(steps)
     while True:
-        plan.parts = [chunks(step, planes, params, limit) for step, limit in zip(steps, most, strict=True)]
-        items = [Item(name, planes[name].size, *life) for name, life in lives.items() if name not in streamed]
+        plan.parts = [
+            chunks(step, planes, params, limit) for step, limit in zip(steps, most, strict=True)
+        ]
+        items = [
+            Item(name, planes[name].size, *life)
+            for name, life in lives.items()
+            if name not in streamed
+        ]
         for number, step in enumerate(steps):
             items += _scratch(number, step, plan, streamed)
         places = allocate(items, plan.zeros + plan.ones, rows)
@@ -121,8 +147,13 @@ def _scratch(number, step, plan, streamed):
     items = []
     for index, name in enumerate(step.sources):
         if name in streamed and name not in step.sources[:index]:
-            size = band_size(band_lines(step, index, plan.parts[number], plan.planes), plan.planes[name])
-            items += [Item((number, "band", name, k), size, number, number) for k in range(plan.bands[number])]
+            size = band_size(
+                band_lines(step, index, plan.parts[number], plan.planes), plan.planes[name]
+            )
+            items += [
+                Item((number, "band", name, k), size, number, number)
+                for k in range(plan.bands[number])
+            ]
     if step.target in streamed:
         size = plan.planes[step.target].lead + max(chunk.rows for chunk in plan.parts[number])
         size = plan.planes[step.target].n if isinstance(step, KernelStep) else size
@@ -132,7 +163,11 @@ def _scratch(number, step, plan, streamed):
 
 def _make_room(item, steps, plan, lives, streamed, most, least, rows):
     """Change one thing so that ``item`` may find a place."""
-    present = [name for name, (first, last) in lives.items() if name not in streamed and first <= item.last and item.first <= last]
+    present = [
+        name
+        for name, (first, last) in lives.items()
+        if name not in streamed and first <= item.last and item.first <= last
+    ]
     if isinstance(item.name, tuple):
         number = item.name[0]
         longest = max(chunk.end - chunk.first for chunk in plan.parts[number])
@@ -146,5 +181,8 @@ def _make_room(item, steps, plan, lives, streamed, most, least, rows):
         streamed.add(max(present, key=lambda name: (plan.planes[name].size, name)))
         return
     step = steps[item.first]
-    raise KernelError(f"{step.name}: {item.size} vectors of {item.name[1]} at a time, with what it needs besides, do not fit the unified buffer of "
-                      f"{rows}")
+    raise KernelError(
+        f"{step.name}: {item.size} vectors of {item.name[1]} at a time, with what it needs "
+        f"besides, do not fit the unified buffer of "
+        f"{rows}"
+    )

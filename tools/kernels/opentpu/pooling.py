@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instructions of window maxima: maps into the accumulators with their padding, ACT.P over them."""
+
 import numpy as np
 
 from .chunks import pool_extent
@@ -15,6 +16,7 @@ _LEAST = -128
 
 class Pooling:
     """The part of :class:`~.emit.Emitter` that writes a :class:`~.step.PoolStep`."""
+
     def _zeros(self, acc, ub, rows):
         """Accumulator rows of zeros into the unified buffer."""
         for at, count in split(rows):
@@ -26,7 +28,10 @@ class Pooling:
         before, behind, pitch = pool_extent(step, source, target)
         # The vectors between the source's lines are zeros, which is no padding of a maximum.
         beside = before or behind
-        unit, least = self.tiles.number(scale_tile(source.n)), np.zeros((source.n, source.n), np.int8)
+        unit, least = (
+            self.tiles.number(scale_tile(source.n)),
+            np.zeros((source.n, source.n), np.int8),
+        )
         least[0] = _LEAST
         zeros = self.params["acc_rows"] - max(target.gap, target.lead)
         for part, chunk in enumerate(plan.parts[number]):
@@ -42,11 +47,23 @@ class Pooling:
                 if not beside:
                     count = (len(inside) - 1) * pitch + source.across
                     for at, rows in reversed(split(count)):
-                        self._mmc(view(block, inside[0], 0) + at, (inside[0] - low) * pitch + at, rows, unit, True)
+                        self._mmc(
+                            view(block, inside[0], 0) + at,
+                            (inside[0] - low) * pitch + at,
+                            rows,
+                            unit,
+                            True,
+                        )
                 else:
                     for line in reversed(inside):
                         for at, rows in reversed(split(source.across)):
-                            self._mmc(view(block, line, at), (line - low) * pitch + before + at, rows, unit, True)
+                            self._mmc(
+                                view(block, line, at),
+                                (line - low) * pitch + before + at,
+                                rows,
+                                unit,
+                                True,
+                            )
                 if step.target in plan.zeroed:
                     self._zero(zeros, max(target.gap, target.lead))
                 self._maxima(number, step, chunk, block, pitch, zeros)
@@ -63,11 +80,23 @@ class Pooling:
         for line in range(chunk.first, chunk.end, many):
             lines = min(many, chunk.end - line)
             for at, places in split(target.across) if many == 1 else [(0, target.across)]:
-                self._cfg("pool", step.window[1] | step.window[0] << 4 | (places & 0xFF) << 8 | step.stride[1] << 16)
+                self._cfg(
+                    "pool",
+                    step.window[1]
+                    | step.window[0] << 4
+                    | (places & 0xFF) << 8
+                    | step.stride[1] << 16,
+                )
                 self._cfg("poolrow", pitch | (step.stride[0] * pitch << 16 if lines > 1 else 0))
-                self.program.act((line - chunk.first) * step.stride[0] * pitch + at * step.stride[1],
-                                 ub + (line - chunk.first) * target.pitch + at, lines * places, pool=True)
+                self.program.act(
+                    (line - chunk.first) * step.stride[0] * pitch + at * step.stride[1],
+                    ub + (line - chunk.first) * target.pitch + at,
+                    lines * places,
+                    pool=True,
+                )
             if step.target in self.plan.zeroed:
-                self._zeros(zeros, ub + (line - chunk.first) * target.pitch + target.across, target.gap)
+                self._zeros(
+                    zeros, ub + (line - chunk.first) * target.pitch + target.across, target.gap
+                )
         self._zeros(zeros, ub - front, front)
         self._store(step, ub - front, vector - front, front + chunk.rows)

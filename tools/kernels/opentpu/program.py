@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes OpenTPU programs: one method an instruction, and the hoisting of weight reads (specification, sections 3 and 10)."""
+"""Writes OpenTPU programs: one method an instruction, and the hoisting of weight reads
+(specification, sections 3 and 10)."""
+
 from dataclasses import dataclass
 
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA
@@ -19,8 +21,9 @@ RW = _OP["RW"]
 
 @dataclass(frozen=True)
 class Word:
-    """One instruction word by its fields; ``tile`` is the number of the tile an MMC.S takes, where its RW is yet to come, and may not come before the
-    word of number ``after``, which writes it."""
+    """One instruction word by its fields; ``tile`` is the number of the tile an MMC.S takes, where
+    its RW is yet to come, and may not come before the word of number ``after``, which writes it."""
+
     opcode: int
     flags: int = 0
     length: int = 0
@@ -41,7 +44,9 @@ class Word:
 
     def pack(self):
         """The 14 bytes, big-endian."""
-        return (self.opcode << 104 | self.flags << 96 | self.length << 88 | self.addr << 24 | self.ub).to_bytes(14, "big")
+        return (
+            self.opcode << 104 | self.flags << 96 | self.length << 88 | self.addr << 24 | self.ub
+        ).to_bytes(14, "big")
 
     def text(self):
         """Assembly of a legal word, in the canonical form."""
@@ -52,10 +57,17 @@ class Word:
             letters = "R" * (flags >> 3 & 1) + "Q" * (flags >> 4 & 1) + "P" * (flags >> 5 & 1)
         else:
             letters = "I" if name == "SYNC" and flags & 1 else ""
-        operands = {"NOP": (), "HLT": (), "RW": (self.addr,), "SYNC": (self.addr,) if self.addr else (),
-                    "WHM": (self.ub, self.addr, self.count), "MMC": (self.ub, self.addr, self.count),
-                    "ACT": (self.addr, self.ub, self.count), "RHM": (self.addr, self.ub, self.count),
-                    "CFG": (CFG_NAMES[self.ub] if self.ub < len(CFG_NAMES) else self.ub, self.addr)}[name]
+        operands = {
+            "NOP": (),
+            "HLT": (),
+            "RW": (self.addr,),
+            "SYNC": (self.addr,) if self.addr else (),
+            "WHM": (self.ub, self.addr, self.count),
+            "MMC": (self.ub, self.addr, self.count),
+            "ACT": (self.addr, self.ub, self.count),
+            "RHM": (self.addr, self.ub, self.count),
+            "CFG": (CFG_NAMES[self.ub] if self.ub < len(CFG_NAMES) else self.ub, self.addr),
+        }[name]
         return f"{name}{'.' if letters else ''}{letters} {', '.join(map(str, operands))}".strip()
 
 
@@ -71,6 +83,7 @@ class Program:
     ----------
     words : list of Word
     """
+
     def __init__(self, words=()):
         self.words = list(words)
 
@@ -94,8 +107,11 @@ class Program:
     def rw(self, tile):
         self._add("RW", addr=tile)
 
-    def mmc(self, ub, acc, count, *, switch=False, overwrite=False, convolve=False, tile=None, after=-1):
-        """At most 256 vectors. ``tile``: take this tile (sets S); :func:`schedule_weights` puts its RW in front, behind word ``after``."""
+    def mmc(
+        self, ub, acc, count, *, switch=False, overwrite=False, convolve=False, tile=None, after=-1
+    ):
+        """At most 256 vectors. ``tile``: take this tile (sets S); :func:`schedule_weights` puts its
+        RW in front, behind word ``after``."""
         flags = int(switch or tile is not None) | int(convolve) << 1 | int(overwrite) << 2
         self._add("MMC", flags, count, acc, ub, tile, after)
 
@@ -107,13 +123,18 @@ class Program:
         self._add("SYNC", int(interrupt), addr=tag)
 
     def cfg(self, register, value):
-        self._add("CFG", addr=value, ub=CFG_NAMES.index(register) if isinstance(register, str) else register)
+        self._add(
+            "CFG",
+            addr=value,
+            ub=CFG_NAMES.index(register) if isinstance(register, str) else register,
+        )
 
     def hlt(self):
         self._add("HLT")
 
     def scheduled(self, ahead=2, beside=0):
-        """The program with every RW ``ahead`` tiles before the MMC.S that takes it (:func:`schedule_weights`)."""
+        """The program with every RW ``ahead`` tiles before the MMC.S that takes it
+        (:func:`schedule_weights`)."""
         return Program(schedule_weights(self.words, ahead, beside))
 
     def data(self):
@@ -131,15 +152,19 @@ class Program:
 def schedule_weights(words, ahead=2, beside=0):
     """Words with an RW for each ``tile``, ``ahead`` tiles before its MMC.S.
 
-    ``beside``: in front of an RHM or WHM so many more are asked for, where an engine has one transfer at a time and an RW would wait
-    for the whole of it. The queue must hold ``ahead`` + 1 tiles, or ``ahead`` + ``beside`` if that is more.
+    ``beside``: in front of an RHM or WHM so many more are asked for, where an engine has one
+    transfer at a time and an RW would wait for the whole of it. The queue must hold ``ahead`` + 1
+    tiles, or ``ahead`` + ``beside`` if that is more.
     """
     tiles = [(word.tile, word.after) for word in words if word.tile is not None]
     result, asked, taken = [], 0, 0
     for number, word in enumerate(words):
         moves = word.opcode in (_OP["RHM"], _OP["WHM"]) and taken
         if word.tile is not None or moves:
-            while asked < min(taken + ahead + (beside if moves else 1), len(tiles)) and tiles[asked][1] < number:
+            while (
+                asked < min(taken + ahead + (beside if moves else 1), len(tiles))
+                and tiles[asked][1] < number
+            ):
                 result.append(Word(RW, addr=tiles[asked][0]))
                 asked += 1
         if word.tile is not None:
@@ -150,7 +175,8 @@ def schedule_weights(words, ahead=2, beside=0):
 
 
 def array_time(words, n):
-    """T_a of section 10.1: the sum over all MMC of L + 1, at least 2n + 3 from one with S to the next (or the end)."""
+    """T_a of section 10.1: the sum over all MMC of L + 1, at least 2n + 3 from one with S to the
+    next (or the end)."""
     total, segment, switched = 0, 0, False
     for word in words:
         if word.opcode != _OP["MMC"]:

@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps of a network on OpenTPU: sums of products of tiles over shifted maps, windows' maxima, sums over all positions."""
+"""Steps of a network on OpenTPU: sums of products of tiles over shifted maps, windows' maxima, sums
+over all positions."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["BIAS_LANE", "INT8", "KernelStep", "PoolStep", "Step", "StoredTile", "Term", "bias_tiles", "spread_of"]
+__all__ = [
+    "BIAS_LANE",
+    "INT8",
+    "KernelStep",
+    "PoolStep",
+    "Step",
+    "StoredTile",
+    "Term",
+    "bias_tiles",
+    "spread_of",
+]
 
 #: What the constant vector holds beside the one in its element 0.
 BIAS_LANE = 127
@@ -15,15 +27,19 @@ INT8 = 0x1_0000
 
 @dataclass(frozen=True)
 class StoredTile:
-    """A tile out of a tensor that a :class:`KernelStep` makes: the ``n`` vectors from its vector ``vector`` on."""
+    """A tile out of a tensor that a :class:`KernelStep` makes: the ``n`` vectors from its vector
+    ``vector`` on."""
+
     tensor: str
     vector: int
 
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A summand: at position (line, place) of the result, block ``block`` of source ``source`` at (``line`` * stride + ``line``,
-    ``place`` * stride + ``place``), zero outside, times ``tile`` (int8 [n, n], row = element of the source; or a StoredTile)."""
+    """A summand: at position (line, place) of the result, block ``block`` of source ``source`` at
+    (``line`` * stride + ``line``, ``place`` * stride + ``place``), zero outside, times ``tile``
+    (int8 [n, n], row = element of the source; or a StoredTile)."""
+
     source: int
     block: int
     line: int
@@ -33,7 +49,8 @@ class Term:
 
 @dataclass(eq=False, kw_only=True)
 class Step:
-    """One tensor out of others: for each block of the result a sum of terms and a bias, ReLU, shift, saturation.
+    """One tensor out of others: for each block of the result a sum of terms and a bias, ReLU,
+    shift, saturation.
 
     Attributes
     ----------
@@ -48,6 +65,7 @@ class Step:
     nodes : names of the nodes that it does, for reports
     macs : multiplications on real channels
     """
+
     name: str
     target: str
     sources: list
@@ -62,7 +80,9 @@ class Step:
 
 @dataclass(eq=False, kw_only=True)
 class PoolStep:
-    """Largest value of each window; ``before``: lines and places of padding in front, ``window`` and ``stride`` (lines, places)."""
+    """Largest value of each window; ``before``: lines and places of padding in front, ``window``
+    and ``stride`` (lines, places)."""
+
     name: str
     target: str
     sources: list
@@ -75,12 +95,15 @@ class PoolStep:
 
 @dataclass(eq=False, kw_only=True)
 class KernelStep:
-    """Tiles of a tensor that flows, in main memory alone: for each block of the tiles' columns ``rows`` vectors, a whole number of tiles.
+    """Tiles of a tensor that flows, in main memory alone: for each block of the tiles' columns
+    ``rows`` vectors, a whole number of tiles.
 
-    A tensor of positions and channels gives vectors of its own, a position each, or, ``turned``, a channel each with the positions as elements.
-    Vectors behind the last are anything: what they are multiplied with is zero. ``planes`` of the target: one position of as many blocks as there
-    are vectors.
+    A tensor of positions and channels gives vectors of its own, a position each, or, ``turned``, a
+    channel each with the positions as elements. Vectors behind the last are anything: what they are
+    multiplied with is zero. ``planes`` of the target: one position of as many blocks as there are
+    vectors.
     """
+
     name: str
     target: str
     sources: list
@@ -91,14 +114,24 @@ class KernelStep:
 
 
 def spread_of(step, planes):
-    """The positions of ``step`` if it sums all of them up alike for every block of channels (a global average), so that one product can go over
-    the blocks: list of (line, place), else ``None``. ``planes``: of its source."""
+    """The positions of ``step`` if it sums all of them up alike for every block of channels (a
+    global average), so that one product can go over the blocks: list of (line, place), else
+    ``None``. ``planes``: of its source."""
     first = step.terms[0]
-    if len(step.sources) != 1 or step.bias is not None or len(set(step.shifts)) != 1 or len(step.terms) < 2 or len(first) < 2 or planes.phases != (1, 1):
+    if (
+        len(step.sources) != 1
+        or step.bias is not None
+        or len(set(step.shifts)) != 1
+        or len(step.terms) < 2
+        or len(first) < 2
+        or planes.phases != (1, 1)
+    ):
         return None
     places = [(term.line, term.place) for term in first]
     for block, terms in enumerate(step.terms):
-        if [(t.line, t.place) for t in terms] != places or any(t.block != block or t.tile is not first[0].tile for t in terms):
+        if [(t.line, t.place) for t in terms] != places or any(
+            t.block != block or t.tile is not first[0].tile for t in terms
+        ):
             return None
     if not all(0 <= line < planes.lines and 0 <= place < planes.length for line, place in places):
         return None
@@ -106,9 +139,11 @@ def spread_of(step, planes):
 
 
 def bias_tiles(bias, n):
-    """Tiles that, multiplied by the constant vector (1, 127, 127, ...), add up to ``bias``: int8 [blocks][count] of [n, n].
+    """Tiles that, multiplied by the constant vector (1, 127, 127, ...), add up to ``bias``: int8
+    [blocks][count] of [n, n].
 
-    An element's quotient by 127 is shared out among n - 1 rows of each tile, what is left goes into row 0.
+    An element's quotient by 127 is shared out among n - 1 rows of each tile, what is left goes into
+    row 0.
     """
     bias = np.asarray(bias, np.int64).reshape(-1, n)
     quotient = (2 * bias + BIAS_LANE) // (2 * BIAS_LANE)

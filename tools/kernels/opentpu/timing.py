@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a program without hardware: units, memory and queues as the specification's sections 9 and 10 describe them."""
+"""Cycles of a program without hardware: units, memory and queues as the specification's sections 9
+and 10 describe them."""
+
 from collections import deque
 from dataclasses import dataclass
 
@@ -13,7 +15,9 @@ _WORD = 14
 
 @dataclass(frozen=True)
 class Memory:
-    """Main memory: ``bandwidth`` bytes a cycle, ``latency`` from a request to its first beat, ``overhead`` cycles that every request costs besides."""
+    """Main memory: ``bandwidth`` bytes a cycle, ``latency`` from a request to its first beat,
+    ``overhead`` cycles that every request costs besides."""
+
     bandwidth: float
     latency: int
     overhead: float
@@ -22,30 +26,32 @@ class Memory:
 #: 16-bit SDRAM of a board, mixed traffic.
 SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=1.2)
 
-#: Cycles of decode, from the array's input to a row's write, from a row's read to its write by ACT; vectors behind which ACT follows.
+#: Cycles of decode, from the array's input to a row's write, from a row's read to its write by ACT;
+#: vectors behind which ACT follows.
 _DECODE, _DECODE_MEMORY, _ISSUE = 2, 7, 2
 
 
 class _Clock:
     """Units of a core, each with the cycle at which it is free."""
+
     def __init__(self, params, memory):
         n = self.n = params["n"]
         self.params, self.memory = params, memory
-        self.port = 0.0                         # the memory port
-        self.words = deque()                    # when the words that fetch has asked for are there
+        self.port = 0.0  # the memory port
+        self.words = deque()  # when the words that fetch has asked for are there
         self.put = self.issued = 0.0
         self.array = self.written = self.switch = 0.0
         self.act = self.act_begin = 0.0
         self.act_rows = (0, 0)
-        self.blocked = 0.0                      # end of an instruction beside which none issues
+        self.blocked = 0.0  # end of an instruction beside which none issues
         self.tiles, self.asked = deque(), deque([0.0] * 3, 3)
-        self.loads = deque([], 4)               # (first row, end, begin, end of RHM)
+        self.loads = deque([], 4)  # (first row, end, begin, end of RHM)
         self.rhm = deque([0.0] * 2, 2)
         self.whm = 0.0
         self.pool = 1
-        self.depth = 2 * n + 8                  # from a vector's read to its row's write
+        self.depth = 2 * n + 8  # from a vector's read to its row's write
         self.first = True
-        self.near = (0.0, 0, 1 << 30)           # end, rows and first row of the last MMC
+        self.near = (0.0, 0, 1 << 30)  # end, rows and first row of the last MMC
 
     def transfer(self, size, when):
         """The port moves ``size`` bytes from ``when`` on; returns the cycle behind."""
@@ -56,7 +62,11 @@ class _Clock:
         """Issue one word; returns the cycle at which it has done its work."""
         while len(self.words) < self.params["fetch_words"]:
             # Eight words a request.
-            self.port = max(self.port, self.issued) + _WORD / self.memory.bandwidth + self.memory.overhead / 8
+            self.port = (
+                max(self.port, self.issued)
+                + _WORD / self.memory.bandwidth
+                + self.memory.overhead / 8
+            )
             self.words.append(self.port + self.memory.latency)
         moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])
         decoded = max(self.put, self.words.popleft()) + (_DECODE_MEMORY if moves else _DECODE)
@@ -92,7 +102,9 @@ class _Clock:
         # What is behind it need not wait for the port until its rows are there.
         ready = max(ready, self.whm)
         size = word.count * self.n
-        self.whm = max(self.transfer(size, ready), self.act_begin + size / self.memory.bandwidth, self.act)
+        self.whm = max(
+            self.transfer(size, ready), self.act_begin + size / self.memory.bandwidth, self.act
+        )
         return ready, self.whm
 
     def _mmc(self, word, ready):
@@ -106,16 +118,27 @@ class _Clock:
             ready = max(ready, self.act)
         begin = ready + 1
         if word.flags & 1:
-            begin = max(begin, (self.tiles.popleft() if self.tiles else 0) + self.n + 4, self.switch + 2 * self.n + 3)
+            begin = max(
+                begin,
+                (self.tiles.popleft() if self.tiles else 0) + self.n + 4,
+                self.switch + 2 * self.n + 3,
+            )
             self.switch = begin
         for low, high, first, last in self.loads:
             if word.ub < high and low < word.ub + count:
                 pace = (last - first) / (high - low)
                 need = min(high, word.ub + count)
-                begin = max(begin, first + (need - low) * pace - (need - word.ub) if not convolves else last, 0)
+                begin = max(
+                    begin,
+                    first + (need - low) * pace - (need - word.ub) if not convolves else last,
+                    0,
+                )
         low, high = self.act_rows
         if word.ub < high and low < word.ub + count and not convolves:
-            begin = max(begin, self.act_begin + 12 + (max(word.ub, low) - low) - (max(word.ub, low) - word.ub))
+            begin = max(
+                begin,
+                self.act_begin + 12 + (max(word.ub, low) - low) - (max(word.ub, low) - word.ub),
+            )
         self.array = begin + count
         self.written = self.array + self.depth
         self.near = (self.array, count, word.addr)
@@ -140,8 +163,17 @@ class _Clock:
         ready = max(ready, self.act, self.whm, self.array)
         return ready, ready
 
-    units = {_OP["RW"]: _rw, _OP["RHM"]: _rhm, _OP["WHM"]: _whm, _OP["MMC"]: _mmc, _OP["ACT"]: _act, _OP["HLT"]: _hlt,
-             _OP["CFG"]: _plain, _OP["NOP"]: _plain, _OP["SYNC"]: _plain}
+    units = {
+        _OP["RW"]: _rw,
+        _OP["RHM"]: _rhm,
+        _OP["WHM"]: _whm,
+        _OP["MMC"]: _mmc,
+        _OP["ACT"]: _act,
+        _OP["HLT"]: _hlt,
+        _OP["CFG"]: _plain,
+        _OP["NOP"]: _plain,
+        _OP["SYNC"]: _plain,
+    }
 
 
 def word_times(words, params, memory=SDRAM16):

@@ -7,6 +7,7 @@
 * :func:`estimate` models the cycles of a program;
 * :func:`write_job` writes a job for ``quintet run``.
 """
+
 from ..inputs import KernelError
 from .compiler import compile_network
 from .estimate import SDRAM, Estimate, Timing, estimate
@@ -18,5 +19,23 @@ from .program import Compiled, LayerSpan, Placed
 from .reference import run_layer, run_network
 from .tiling import Tiling
 
-__all__ = ["SDRAM", "Compiled", "Estimate", "KernelError", "Layer", "LayerSpan", "Network", "Placed", "Tensor", "Tiling", "Timing",
-           "compile_network", "estimate", "fold_input", "fold_weights", "run_layer", "run_network", "write_job"]
+__all__ = [
+    "SDRAM",
+    "Compiled",
+    "Estimate",
+    "KernelError",
+    "Layer",
+    "LayerSpan",
+    "Network",
+    "Placed",
+    "Tensor",
+    "Tiling",
+    "Timing",
+    "compile_network",
+    "estimate",
+    "fold_input",
+    "fold_weights",
+    "run_layer",
+    "run_network",
+    "write_job",
+]

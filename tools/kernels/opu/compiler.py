@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a network to a program: memory, tilings, order of instructions."""
+
 from ....gateware.cores.opu.isa import ISA
 from ..inputs import KernelError
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
@@ -27,8 +28,20 @@ def _align(value, step=64):
     return -(-value // step) * step
 
 
-def compile_network(network, params, *, schedule=True, group=None, program_at=0, memory=None, tilings=None, timing=None, apart=False,
-                    zeroed=False, local=False):
+def compile_network(
+    network,
+    params,
+    *,
+    schedule=True,
+    group=None,
+    program_at=0,
+    memory=None,
+    tilings=None,
+    timing=None,
+    apart=False,
+    zeroed=False,
+    local=False,
+):
     """Make the program of a network.
 
     Parameters
@@ -37,10 +50,12 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
     params : dict
         Build parameters, as ``SPACE.resolve`` gives them: the program fits these buffers.
     schedule : bool
-        ``True``: tiles are chosen by the model of cycles, loads stand before the store of the tile before, borders are zeroed
-        only where they are not zero. ``False``: layer after layer, the fewest tiles, ``pad`` after every layer.
+        ``True``: tiles are chosen by the model of cycles, loads stand before the store of the tile
+        before, borders are zeroed only where they are not zero. ``False``: layer after layer, the
+        fewest tiles, ``pad`` after every layer.
     group : int, optional
-        Images that go through the network together, layer by layer (default: all). Kernels are loaded once a group.
+        Images that go through the network together, layer by layer (default: all). Kernels are
+        loaded once a group.
     program_at : int
         Byte address of the program, a multiple of 64; constants and maps follow it.
     memory : int, optional
@@ -52,11 +67,11 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
     apart : bool
         Every tensor has memory of its own, so that all can be read after the run.
     zeroed : bool
-        Memory of the maps is zero before the first run, and nobody else writes to it between runs: a scheduled program makes no border zero that
-        it leaves zero itself.
+        Memory of the maps is zero before the first run, and nobody else writes to it between runs:
+        a scheduled program makes no border zero that it leaves zero itself.
     local : bool
-        Tilings of a layer are compared by the program of the layers around it, too, and of a long program by that alone: quicker, and
-        almost as good.
+        Tilings of a layer are compared by the program of the layers around it, too, and of a long
+        program by that alone: quicker, and almost as good.
 
     Returns
     -------
@@ -69,11 +84,15 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
     """
     target = Target(params)
     if network.set != target.types:
-        raise KernelError(f"the network is for types {network.types}, the build has {params['types']}")
+        raise KernelError(
+            f"the network is for types {network.types}, the build has {params['types']}"
+        )
     if not network.layers:
         raise KernelError("the network has no layer")
     if program_at % ISA.program_align:
-        raise KernelError(f"program_at must be a multiple of {ISA.program_align}, not {program_at:#x}")
+        raise KernelError(
+            f"program_at must be a multiple of {ISA.program_align}, not {program_at:#x}"
+        )
     group = network.batch if group is None else group
     if type(group) is not int or not 1 <= group <= network.batch:
         raise KernelError(f"group must be 1 to {network.batch}, not {group!r}")
@@ -82,7 +101,9 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
             raise KernelError(f"tilings: no layer {name!r}")
     maps = Maps(network, group, target.slot_units, apart)
     writer = _Writer(network, target, maps, group, schedule, zeroed)
-    chosen = {layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers}
+    chosen = {
+        layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers
+    }
     for layer in network.layers:
         if layer.name in (tilings or {}):
             check_tiling(target, layer, group, writer.flat(layer), tilings[layer.name])
@@ -93,7 +114,11 @@ def compile_network(network, params, *, schedule=True, group=None, program_at=0,
         found = [_search_local(writer, free, chosen, timing)] if local else []
         if not local or len(writer.attempt(chosen)) <= _SHORT:
             found.append(_search(writer, free, chosen, timing))
-        chosen = min(found, key=lambda tilings: estimate(writer.attempt(tilings), params, timing).cycles) if len(found) > 1 else found[0]
+        chosen = (
+            min(found, key=lambda tilings: estimate(writer.attempt(tilings), params, timing).cycles)
+            if len(found) > 1
+            else found[0]
+        )
     emitter, spans, constants = writer.write(chosen)
     while not writer.clean_at_end(emitter):
         emitter, spans, constants = writer.write(chosen)
@@ -104,34 +129,62 @@ def _finish(network, target, maps, emitter, spans, constants, chosen, program_at
     constants_at = _align(program_at + 4 * len(emitter.words))
     data = constants.data
     maps_at = constants_at + data.size
-    # A residual may be loaded with the shape of a larger tile: what lies behind the maps must be there to be read.
+    # A residual may be loaded with the shape of a larger tile: what lies behind the maps must be
+    # there to be read.
     extent = _align(max(maps.units, emitter.extent) * 64)
     end = maps_at + extent
     if memory is not None and end > memory:
-        raise KernelError(f"the program takes {end} bytes of memory ({4 * len(emitter.words)} of words, {data.size} of kernels "
-                          f"and biases, {extent} of maps), there are {memory}")
+        raise KernelError(
+            f"the program takes {end} bytes of memory ({4 * len(emitter.words)} of words, "
+            f"{data.size} of kernels "
+            f"and biases, {extent} of maps), there are {memory}"
+        )
     bits = target.types.ifm
 
     def placed(tensor):
         buffer = maps.buffers[tensor]
         return Placed(buffer, maps_at + 64 * buffer.base, bits)
 
-    registers = {f"region_base[{REGION_CONSTANTS}]": constants_at, f"region_limit[{REGION_CONSTANTS}]": data.size,
-                 f"region_base[{REGION_MAPS}]": maps_at, f"region_limit[{REGION_MAPS}]": extent}
+    registers = {
+        f"region_base[{REGION_CONSTANTS}]": constants_at,
+        f"region_limit[{REGION_CONSTANTS}]": data.size,
+        f"region_base[{REGION_MAPS}]": maps_at,
+        f"region_limit[{REGION_MAPS}]": extent,
+    }
     return Compiled(
-        emitter.words, program_at, data, constants_at, maps_at, {t.name: placed(t) for t in network.inputs},
-        {t.name: placed(t) for t in network.results()}, {t.name: placed(t) for t in maps.buffers}, registers, end,
-        dict(target.params), spans, chosen)
+        emitter.words,
+        program_at,
+        data,
+        constants_at,
+        maps_at,
+        {t.name: placed(t) for t in network.inputs},
+        {t.name: placed(t) for t in network.results()},
+        {t.name: placed(t) for t in maps.buffers},
+        registers,
+        end,
+        dict(target.params),
+        spans,
+        chosen,
+    )
 
 
 class _Writer:
     """Writes the program of a network for given tilings, whole or for one group of images."""
+
     def __init__(self, network, target, maps, group, schedule, zeroed):
         self.network, self.target, self.maps = network, target, maps
         self.group, self.schedule = group, schedule
-        self._clean = [pad for buffer in maps.buffers.values() for image in range(buffer.images)
-                       for part in range(0, buffer.tensor.pieces, buffer.tensor.shares)
-                       for pad in border_pads(buffer, image, part)] if zeroed else []
+        self._clean = (
+            [
+                pad
+                for buffer in maps.buffers.values()
+                for image in range(buffer.images)
+                for part in range(0, buffer.tensor.pieces, buffer.tensor.shares)
+                for pad in border_pads(buffer, image, part)
+            ]
+            if zeroed
+            else []
+        )
         self._tries = self._lowering()
         self._jobs = {}
 
@@ -147,13 +200,15 @@ class _Writer:
         return *self._write(lowering, {}, tilings, self.network.batch), lowering.constants
 
     def clean_at_end(self, emitter):
-        """Whether the borders that are taken to be zero at the start are so at the end; those that are not will not be taken to be."""
+        """Whether the borders that are taken to be zero at the start are so at the end; those that
+        are not will not be taken to be."""
         count = len(self._clean)
         self._clean = [pad for pad in self._clean if emitter.clean.get(pad.at) == pad]
         return len(self._clean) == count
 
     def attempt(self, tilings, layers=None):
-        """Words of the first group, to compare tilings by; constants lie anywhere. ``layers``: of these alone."""
+        """Words of the first group, to compare tilings by; constants lie anywhere. ``layers``: of
+        these alone."""
         return self._write(self._tries, self._jobs, tilings, self.group, layers)[0].words
 
     def sibling(self, layer):
@@ -165,7 +220,8 @@ class _Writer:
         return None
 
     def _steps(self, tilings, layers):
-        """The layers in order, each with ``None`` or with the next one, with which it shares its tiles."""
+        """The layers in order, each with ``None`` or with the next one, with which it shares its
+        tiles."""
         left = list(self.network.layers if layers is None else layers)
         while left:
             layer = left.pop(0)
@@ -178,7 +234,9 @@ class _Writer:
     def _made(lowering, layer, other, tiling, first, count):
         if other is None:
             return lowering.jobs(layer, tiling, first, count)
-        return lowering.sibling_jobs(layer, other, lowering.sibling(layer, other), tiling, first, count)
+        return lowering.sibling_jobs(
+            layer, other, lowering.sibling(layer, other), tiling, first, count
+        )
 
     def _write(self, lowering, known, tilings, images, layers=None):
         emitter = Emitter(self.target.types, self.target.slot_units, self._clean)
@@ -188,12 +246,19 @@ class _Writer:
             lowering.start_group(first)
             for layer, other in self._steps(tilings, layers):
                 key = layer.name, tilings[layer.name], first, other is None
-                jobs = known.get(key) or self._made(lowering, layer, other, tilings[layer.name], first, count)
+                jobs = known.get(key) or self._made(
+                    lowering, layer, other, tilings[layer.name], first, count
+                )
                 known[key] = jobs
                 both = [layer] if other is None else [other, layer]
                 for one, begin in zip(both, jobs[:2] if self.schedule else jobs[-1:], strict=False):
                     begin.pads = lowering.pads(one, first, count)
-                jobs[-1].closes = " and ".join(one.name for one in both), first, count, sum(one.macs for one in both)
+                jobs[-1].closes = (
+                    " and ".join(one.name for one in both),
+                    first,
+                    count,
+                    sum(one.macs for one in both),
+                )
                 for job in jobs:
                     if pending is not None:
                         self._end(emitter, pending, job, spans)
@@ -204,7 +269,8 @@ class _Writer:
         return emitter, spans
 
     def _end(self, emitter, job, following, spans):
-        """What follows the convolutions of ``job``; in a scheduled program the next one's loads stand before the store."""
+        """What follows the convolutions of ``job``; in a scheduled program the next one's loads
+        stand before the store."""
         if self.schedule:
             emitter.pads(job, always=False)
             emitter.load_residual(job)
@@ -223,13 +289,23 @@ class _Writer:
 
 def _key(layer):
     """Layers with equal keys are cut alike."""
-    return (layer.source.shape, layer.result.shape, layer.taps, layer.stride, layer.padding, layer.pool, layer.adds,
-            layer.by_tap, layer.weights is None, layer.second is None)
+    return (
+        layer.source.shape,
+        layer.result.shape,
+        layer.taps,
+        layer.stride,
+        layer.padding,
+        layer.pool,
+        layer.adds,
+        layer.by_tap,
+        layer.weights is None,
+        layer.second is None,
+    )
 
 
 def _search(writer, layers, chosen, timing):
-    """Better tilings: one kind of layer after the other, and first all of a shape together, as long as the whole gains; and again,
-    since what suits a layer depends on the shapes beside it."""
+    """Better tilings: one kind of layer after the other, and first all of a shape together, as long
+    as the whole gains; and again, since what suits a layer depends on the shapes beside it."""
     params = writer.target.params
 
     if len(writer.attempt(chosen)) > _MOST_TRIED:
@@ -250,8 +326,14 @@ def _search(writer, layers, chosen, timing):
     for _ in range(_PASSES):
         before = best
         for members, start in zip(moves, starts, strict=True):
-            tried = candidates(writer.target, members[0], writer.group, writer.flat(members[0]), start,
-                               writer.sibling(members[0]) is not None)
+            tried = candidates(
+                writer.target,
+                members[0],
+                writer.group,
+                writer.flat(members[0]),
+                start,
+                writer.sibling(members[0]) is not None,
+            )
             for tiling in tried:
                 if all(chosen[layer.name] == tiling for layer in members):
                     continue
@@ -265,7 +347,8 @@ def _search(writer, layers, chosen, timing):
 
 
 def _search_local(writer, layers, chosen, timing):
-    """As :func:`_search`, one layer after the other, each within its neighbours, as often as one of them gains."""
+    """As :func:`_search`, one layer after the other, each within its neighbours, as often as one of
+    them gains."""
     params, order, asked = writer.target.params, writer.network.layers, set(layers)
     starts, again = dict(chosen), [layer in asked for layer in order]
     for _ in range(_PASSES + 1):
@@ -273,8 +356,15 @@ def _search_local(writer, layers, chosen, timing):
             if not again[index]:
                 continue
             again[index] = False
-            around = order[max(0, index - _NEIGHBOURS):index + _NEIGHBOURS + 1]
-            tried = candidates(writer.target, layer, writer.group, writer.flat(layer), starts[layer.name], writer.sibling(layer) is not None)
+            around = order[max(0, index - _NEIGHBOURS) : index + _NEIGHBOURS + 1]
+            tried = candidates(
+                writer.target,
+                layer,
+                writer.group,
+                writer.flat(layer),
+                starts[layer.name],
+                writer.sibling(layer) is not None,
+            )
             best, before = None, chosen
             for tiling in (before[layer.name], *(t for t in tried if t != before[layer.name])):
                 trial = {**before, layer.name: tiling}

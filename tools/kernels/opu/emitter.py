@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs into instructions: configuration only where it changes, loads only where a buffer does not hold the data already."""
+"""Jobs into instructions: configuration only where it changes, loads only where a buffer does not
+hold the data already."""
+
 from functools import lru_cache
 
 from ....gateware.cores.opu.isa import ISA
@@ -30,13 +32,14 @@ class Emitter:
     extent : units of the region of maps that loads reach
     clean : dict, units -> Pad of the borders that are zero now
     """
+
     def __init__(self, types, slot_units, clean=()):
         self.types = types
         self.slot_units = slot_units
         self.words = []
         self.extent = 0
         self._registers = {"@stride": (1, 1), "@shift": (0, 0), "@post": 0, "@pool": (1, 1, 1, 1)}
-        self._ifm = self._ker = self._bias = None       # what the buffers hold
+        self._ifm = self._ker = self._bias = None  # what the buffers hold
         self.clean = {pad.at: pad for pad in clean}
 
     def emit(self, mnemonic, **operands):
@@ -115,10 +118,11 @@ class Emitter:
                     first = False
 
     def preload(self, job, before):
-        """As much of the first loads of ``job`` as may stand before the ``store`` of ``before`` (9.3).
+        """As much of the first loads of ``job`` as may stand before the ``store`` of ``before``
+        (9.3).
 
-        ``@shape.ofm`` would invalidate what is to be stored; with a residual so would anything that touches ``ifm``; and a
-        feature map that ``before`` or its pads still write must wait.
+        ``@shape.ofm`` would invalidate what is to be stored; with a residual so would anything that
+        touches ``ifm``; and a feature map that ``before`` or its pads still write must wait.
         """
         part = job.parts[0]
         chunk = part.chunks[0]
@@ -126,7 +130,11 @@ class Emitter:
             self.load_ifm(chunk.load)
         if job.ofm[2] == before.ofm[2]:
             self._load_bias(job.bias)
-        if job.ofm == before.ofm and self._registers["@shape.ifm"] == chunk.load.shape and not self._writes(before, part):
+        if (
+            job.ofm == before.ofm
+            and self._registers["@shape.ifm"] == chunk.load.shape
+            and not self._writes(before, part)
+        ):
             self._load_ker(part)
 
     def _writes(self, job, read):
@@ -156,7 +164,9 @@ class Emitter:
         layer = job.layer
         self._mem_ofm(job.mem)
         adds = job.residual is not None
-        self._set("@post", (layer.act, layer.order, adds), post=layer.act | layer.order << 2 | adds << 4)
+        self._set(
+            "@post", (layer.act, layer.order, adds), post=layer.act | layer.order << 2 | adds << 4
+        )
         h, w, i, j = layer.pool
         self._set("@pool", layer.pool, h=h, w=w, i=i, j=j)
         self.emit("store", addr=job.at)
@@ -166,14 +176,22 @@ class Emitter:
         self._set("@mem.ofm", mem, addr=REGION_MAPS, h=mem[0], w=mem[1])
 
     def _forget(self, low, high, borders):
-        """Memory from ``low`` to ``high`` is written, inside of ``borders``: a copy of it in ``ifm`` or as kernel is old, and the borders of
-        other maps are no more."""
+        """Memory from ``low`` to ``high`` is written, inside of ``borders``: a copy of it in
+        ``ifm`` or as kernel is old, and the borders of other maps are no more."""
         if self._ifm is not None:
             a, b = self._ifm.span(self.slot_units)
             if a < high and low < b:
                 self._ifm = None
-        if self._ker is not None and self._ker[0] < high and low < self._ker[0] + self._ker[1] * self.slot_units:
+        if (
+            self._ker is not None
+            and self._ker[0] < high
+            and low < self._ker[0] + self._ker[1] * self.slot_units
+        ):
             self._ker = None
         for at, pad in list(self.clean.items()):
-            if at < high and low < at + pad.mem[0] * pad.mem[1] * self.slot_units and pad not in borders:
+            if (
+                at < high
+                and low < at + pad.mem[0] * pad.mem[1] * self.slot_units
+                and pad not in borders
+            ):
                 del self.clean[at]

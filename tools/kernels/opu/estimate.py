@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model of cycles, to choose tilings by: two queues, the scoreboard, the durations of section 10.1. Not the gateware:
-what a program takes is measured, this says which of two programs is likely the faster one."""
+"""A model of cycles, to choose tilings by: two queues, the scoreboard, the durations of section
+10.1. Not the gateware: what a program takes is measured, this says which of two programs is likely
+the faster one."""
+
 from dataclasses import dataclass, field
 
 from ....gateware.cores.opu import geometry
@@ -22,10 +24,12 @@ class Timing:
     conv : cycles of a ``conv*`` beside its steps
     drain : cycles from the last step until a result can be stored
     queue : ``conv*`` that may wait
-    page : cycles for each 1024 bytes of addresses that an array of a map reaches over, and for each jump between its rows
+    page : cycles for each 1024 bytes of addresses that an array of a map reaches over,
+        and for each jump between its rows
     slot : fewest cycles for a slot of ``store``
     fetch : cycles of memory for each instruction
     """
+
     rate: float = 1.98
     load: int = 12
     store: int = 20
@@ -43,7 +47,9 @@ SDRAM = Timing(rate=1.977, load=5, store=45, page=2.2, slot=6.1, fetch=2.2)
 
 @dataclass
 class Estimate:
-    """Cycles in all, of the DMA and of the convolution unit; ``marks``: cycles at which each of the asked words was done."""
+    """Cycles in all, of the DMA and of the convolution unit; ``marks``: cycles at which each of the
+    asked words was done."""
+
     cycles: int
     dma: int
     work: int
@@ -84,15 +90,15 @@ class _Machine:
         self.sequence = Sequence(params)
         self.issue = self.dma = self.conv = 0.0
         self.moved, self.work = 0.0, 0
-        self.convs = []                                     # ends of conv* that may still be queued
+        self.convs = []  # ends of conv* that may still be queued
         banks = params["ifm_banks"]
-        self.ifm_free = [0.0] * banks                       # when a bank's last reader is done
+        self.ifm_free = [0.0] * banks  # when a bank's last reader is done
         self.ifm_ready = 0.0
         self.ifm_bank = 0
         self.bias_ready = 0.0
         self.ker_start = self.ker_end = 0.0
-        self.ker_rows = (0, 0)                              # of the current kernel, of the one before
-        self.ker_used = [0.0, 0.0]                          # end of the last conv* of each
+        self.ker_rows = (0, 0)  # of the current kernel, of the one before
+        self.ker_used = [0.0, 0.0]  # end of the last conv* of each
         self.ofm_free = [0.0] * params["ofm_banks"]
         self.ofm_bank = 0
         self.stored = False
@@ -130,7 +136,11 @@ class _Machine:
         if name == "ld.ifm":
             if len(self.ifm_free) > 1:
                 self.ifm_bank ^= 1
-            self._move(self.ifm_free[self.ifm_bank], step.bytes_read, self.t.load + self._pages(*self.sequence.ifm[:2], self.sequence.ifm_mem_w))
+            self._move(
+                self.ifm_free[self.ifm_bank],
+                step.bytes_read,
+                self.t.load + self._pages(*self.sequence.ifm[:2], self.sequence.ifm_mem_w),
+            )
             self.ifm_ready = self.dma
         elif name == "ld.bias":
             self._move(0, step.bytes_read, self.t.load)
@@ -139,7 +149,9 @@ class _Machine:
             s, p = self.sequence, self.params
             rows = geometry.ker_rows(s.ker_n, s.ofm[2], s.ifm[2], p["pi"], p["po"])
             tight = rows + self.ker_rows[0] > p["ker_rows"]
-            self.ker_start = self._move(self.ker_used[0] if tight else self.ker_used[1], step.bytes_read, self.t.load)
+            self.ker_start = self._move(
+                self.ker_used[0] if tight else self.ker_used[1], step.bytes_read, self.t.load
+            )
             self.ker_end = self.dma
             self.ker_rows = (rows, self.ker_rows[0])
             self.ker_used = [0.0, self.ker_used[0]]
@@ -163,13 +175,22 @@ class _Machine:
         self.ker_used[0] = self.conv
         self.convs.append(self.conv)
         if len(self.convs) > 2 * self.t.queue:
-            del self.convs[:self.t.queue]
+            del self.convs[: self.t.queue]
 
     def _store(self, step):
         s, p = self.sequence, self.params
         rows, columns = s.result_shape()
-        lanes = rows * columns * max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], self.t.slot)
-        self._move(self.conv + self.t.drain, step.bytes_written, self.t.store + self._pages(rows, columns, s.ofm_mem[1]), lanes)
+        lanes = (
+            rows
+            * columns
+            * max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], self.t.slot)
+        )
+        self._move(
+            self.conv + self.t.drain,
+            step.bytes_written,
+            self.t.store + self._pages(rows, columns, s.ofm_mem[1]),
+            lanes,
+        )
         self.ofm_free[self.ofm_bank] = self.dma
         self.stored = True
         if s.res:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model of the small engine's cycles: one instruction after the other (specification, 9.6 and 10.1)."""
+"""A model of the small engine's cycles: one instruction after the other (specification, 9.6 and
+10.1)."""
+
 from ....gateware.cores.opu.model.sequence import Sequence
 
 __all__ = ["SmallMachine"]
 
-#: Cycles of a configuration instruction, of the checks of a load or store, of a convolution, of a channel of ``conv.bias``.
+#: Cycles of a configuration instruction, of the checks of a load or store, of a convolution, of a
+#: channel of ``conv.bias``.
 _CONFIGURE, _CHECK, _CONVOLVE, _BIAS = 60, 100, 90, 28
 #: Bytes a cycle of a load, cycles of an element of ``store``.
 _LOAD, _STORE = 2, 1.05
@@ -12,6 +15,7 @@ _LOAD, _STORE = 2, 1.05
 
 class SmallMachine:
     """What :func:`~.estimate.estimate` steps through; everything ends when its instruction does."""
+
     def __init__(self, params):
         self.params, self.sequence = params, Sequence(params)
         self.issue = self.moved = 0.0
@@ -44,9 +48,14 @@ class SmallMachine:
     def _conv(self, name):
         (h, w, ofm_c), ifm_c = self.sequence.ofm, self.sequence.ifm[2]
         steps = ifm_c * ofm_c // 16
-        if self.params["multiplier"] == "dsp":              # weights are copied first; ofm has one port
+        if self.params["multiplier"] == "dsp":  # weights are copied first; ofm has one port
             copied, slow = 8 * steps, 2 if name == "conv.acc" and ifm_c == 16 else 1
-        else:                                               # sums and addends of the biases lie in one table
+        else:  # sums and addends of the biases lie in one table
             copied, slow = 0, 2 if name == "conv.bias" else 1
         self.work += h * w * steps
-        self.issue += _CONVOLVE + copied + h * w * max(slow * steps, ifm_c // 2) + (_BIAS * ofm_c if name == "conv.bias" else 0)
+        self.issue += (
+            _CONVOLVE
+            + copied
+            + h * w * max(slow * steps, ifm_c // 2)
+            + (_BIAS * ofm_c if name == "conv.bias" else 0)
+        )

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Folding taps into channels: where a source has few channels, several taps fit the 16 that a tap multiplies anyway.
+"""Folding taps into channels: where a source has few channels, several taps fit the 16 that a tap
+multiplies anyway.
 
-A layer of 3x3 taps on one channel becomes one of 1x1 on nine, on an input that holds each result's neighbourhood: a ninth of the
-work. It applies to inputs, which the host lays out.
+A layer of 3x3 taps on one channel becomes one of 1x1 on nine, on an input that holds each result's
+neighbourhood: a ninth of the work. It applies to inputs, which the host lays out.
 """
+
 import numpy as np
 
 from ....gateware.cores.opu.types import SLOT
@@ -19,30 +21,47 @@ def fold_input(values, taps, *, stride=(1, 1), padding=(0, 0, 0, 0)):
     ----------
     values : [images, height, width, channels]
     taps : (rows, columns) of the kernel that are folded: (1, columns) or all of it
-    stride, padding : (rows, columns), (top, bottom, left, right) of the layer, in the folded directions; elsewhere 1 and 0
+    stride, padding : (rows, columns), (top, bottom, left, right) of the layer,
+        in the folded directions; elsewhere 1 and 0
 
     Returns
     -------
-    array [images, rows, columns, taps * channels], of the type of ``values``; channel (r * columns + c) * channels + k is channel
-    k of tap [r, c]
+    array [images, rows, columns, taps * channels], of the type of ``values``; channel (r * columns
+    + c) * channels + k is channel k of tap [r, c]
     """
     values = np.asarray(values)
     if values.ndim != 4:
-        raise KernelError(f"values must be [images, height, width, channels], not {list(values.shape)}")
+        raise KernelError(
+            f"values must be [images, height, width, channels], not {list(values.shape)}"
+        )
     if taps[0] * taps[1] * values.shape[3] > SLOT:
-        raise KernelError(f"{taps[0]} x {taps[1]} taps of {values.shape[3]} channels do not fit {SLOT} channels")
+        raise KernelError(
+            f"{taps[0]} x {taps[1]} taps of {values.shape[3]} channels do not fit {SLOT} channels"
+        )
     top, bottom, left, right = padding
     padded = np.pad(values, ((0, 0), (top, bottom), (left, right), (0, 0)))
     rows, columns = ((padded.shape[1 + k] - taps[k]) // stride[k] + 1 for k in (0, 1))
     if rows < 1 or columns < 1:
-        raise KernelError(f"{taps[0]} x {taps[1]} taps do not fit values of {values.shape[1]} x {values.shape[2]}")
-    return np.concatenate([padded[:, r:r + (rows - 1) * stride[0] + 1:stride[0], c:c + (columns - 1) * stride[1] + 1:stride[1]]
-                           for r in range(taps[0]) for c in range(taps[1])], axis=3)
+        raise KernelError(
+            f"{taps[0]} x {taps[1]} taps do not fit values of {values.shape[1]} x {values.shape[2]}"
+        )
+    return np.concatenate(
+        [
+            padded[
+                :,
+                r : r + (rows - 1) * stride[0] + 1 : stride[0],
+                c : c + (columns - 1) * stride[1] + 1 : stride[1],
+            ]
+            for r in range(taps[0])
+            for c in range(taps[1])
+        ],
+        axis=3,
+    )
 
 
 def fold_weights(weights, *, rows=True):
-    """Weights [out, in, rows, columns] for such an input: [out, rows * columns * in, 1, 1], or with ``rows`` false, only the
-    columns being folded, [out, columns * in, rows, 1]."""
+    """Weights [out, in, rows, columns] for such an input: [out, rows * columns * in, 1, 1], or with
+    ``rows`` false, only the columns being folded, [out, columns * in, rows, 1]."""
     weights = np.asarray(weights)
     out, channels, high, wide = weights.shape
     if rows:

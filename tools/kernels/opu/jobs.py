@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs of compiled networks (docs/reference/jobs.md)."""
+
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,20 @@ from ..inputs import check_name, check_whole
 __all__ = ["write_job"]
 
 
-def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_000, binary=False, labels=None,
-              classes=None):
-    """Write ``name.toml``, the program (``name.s``, or ``name.bin``) and ``name.npz`` into ``folder``.
+def write_job(
+    folder,
+    name,
+    compiled,
+    values,
+    *,
+    comment="",
+    cycles=1_000_000_000,
+    binary=False,
+    labels=None,
+    classes=None,
+):
+    """Write ``name.toml``, the program (``name.s``, or ``name.bin``) and ``name.npz`` into
+    ``folder``.
 
     Parameters
     ----------
@@ -23,27 +35,48 @@ def write_job(folder, name, compiled, values, *, comment="", cycles=1_000_000_00
     comment : first lines of the job and of the program
     cycles : limit of the run
     binary : write the program in its binary form, which is smaller
-    labels, classes : of the images, where the last output's first ``classes`` channels are their scores
+    labels, classes : of the images,
+        where the last output's first ``classes`` channels are their scores
 
     Returns
     -------
-    Path of the job. It saves every output as ``<name>_<output>.npy``, an array [images, maps, rows, columns, 64] that
-    ``compiled.outputs[output].unpack`` reads.
+    Path of the job. It saves every output as ``<name>_<output>.npy``, an array [images, maps, rows,
+    columns, 64] that ``compiled.outputs[output].unpack`` reads.
 
     Raises
     ------
     KernelError
-        Values that are not exactly what the program takes, a name that cannot be a file's; nothing is written.
+        Values that are not exactly what the program takes, a name that cannot be a file's; nothing
+        is written.
     """
     check_name("job", name)
     cycles = check_whole(f"job {name}: cycles", cycles, 1, 1 << 63)
     notes = "".join(f"# {line}\n" for line in comment.splitlines())
-    program = Source(f"{name}.bin", compiled.data) if binary else Source(f"{name}.s", notes + compiled.text)
+    program = (
+        Source(f"{name}.bin", compiled.data)
+        if binary
+        else Source(f"{name}.s", notes + compiled.text)
+    )
     last = list(compiled.outputs)[-1]
     found = {} if labels is None else {last: Recognition(np.asarray(labels), classes=classes)}
-    job = Job(core="opu", program=program, program_at=compiled.program_at, params={"types": compiled.params["types"]},
-              registers=compiled.registers, loads=[Load(at, data, f"{name}.npz:{what}") for at, data, what in compiled.loads(values)],
-              saves=[Save(placed.address, f"{name}_{output}.npy", dtype=f"int{placed.bits}", shape=placed.array_shape,
-                          recognition=found.get(output)) for output, placed in compiled.outputs.items()],
-              cycle_limit=cycles, origin=f"job {name}")
+    job = Job(
+        core="opu",
+        program=program,
+        program_at=compiled.program_at,
+        params={"types": compiled.params["types"]},
+        registers=compiled.registers,
+        loads=[Load(at, data, f"{name}.npz:{what}") for at, data, what in compiled.loads(values)],
+        saves=[
+            Save(
+                placed.address,
+                f"{name}_{output}.npy",
+                dtype=f"int{placed.bits}",
+                shape=placed.array_shape,
+                recognition=found.get(output),
+            )
+            for output, placed in compiled.outputs.items()
+        ],
+        cycle_limit=cycles,
+        origin=f"job {name}",
+    )
     return job.save(Path(folder, f"{name}.toml"), comment=comment)

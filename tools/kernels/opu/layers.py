@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors of the OPU's kernel library and the layers between them: which pieces and taps there are, in which order."""
+"""Tensors of the OPU's kernel library and the layers between them: which pieces and taps there are,
+in which order."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +18,14 @@ NARROW = 16
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A feature map of every image of the batch, ``height`` x ``width`` x ``channels``, or a vector (height and width 1).
+    """A feature map of every image of the batch, ``height`` x ``width`` x ``channels``, or a vector
+    (height and width 1).
 
-    It lies in memory in *pieces* of channels: 64 to a map, or, ``split``, 16, of which up to four share a map. ``full``: channels that
-    it does not have are zero in every slot, as who reads its slots as kernels wants it.
+    It lies in memory in *pieces* of channels: 64 to a map, or, ``split``, 16, of which up to four
+    share a map. ``full``: channels that it does not have are zero in every slot, as who reads its
+    slots as kernels wants it.
     """
+
     name: str
     height: int
     width: int
@@ -75,10 +80,13 @@ class Layer:
     padding : (top, bottom, left, right)
     act, order : numbers of ``@post``; pool : (rows, columns, row stride, column stride)
     rows, columns : of the convolution, before pooling
-    second : Tensor or None, of a product of two tensors the one whose positions are the kernel; ``turned``: its source itself, times ones on a
-        diagonal; ``batched``: each row of either is a matrix, else all rows are one
-    residual : Tensor or None; by_tap : it is added as one more tap instead of by ``store``; residual_f : shift of that tap
+    second : Tensor or None, of a product of two tensors the one whose positions are the kernel;
+        ``turned``: its source itself, times ones on a diagonal; ``batched``: each row of either is
+        a matrix, else all rows are one
+    residual : Tensor or None; by_tap :
+        it is added as one more tap instead of by ``store``; residual_f : shift of that tap
     """
+
     name: str
     source: Tensor
     result: Tensor
@@ -111,22 +119,40 @@ class Layer:
 
     @property
     def flat(self):
-        """Whether the kernel covers the whole source, so that there is one result for each image."""
-        return (self.taps == self.source.shape[:2] and not any(self.padding) and self.rows == self.columns == 1
-                and self.weights is not None and self.groups == 1 and self.dilation == (1, 1) and self.residual is None and self.pool == (1, 1, 1, 1))
+        """Whether the kernel covers the whole source, so that there is one result for each
+        image."""
+        return (
+            self.taps == self.source.shape[:2]
+            and not any(self.padding)
+            and self.rows == self.columns == 1
+            and self.weights is not None
+            and self.groups == 1
+            and self.dilation == (1, 1)
+            and self.residual is None
+            and self.pool == (1, 1, 1, 1)
+        )
 
     @property
     def positions(self):
-        """Taps (row, column) in the order in which a piece's are added up: blocks of what one window offset reaches (16 x 16 without
-        dilation), in each row by row. The order is part of the layer's meaning, since sums saturate."""
-        return [(r, c) for r0, c0, high, wide in self.blocks for r in range(r0, r0 + high) for c in range(c0, c0 + wide)]
+        """Taps (row, column) in the order in which a piece's are added up: blocks of what one
+        window offset reaches (16 x 16 without dilation), in each row by row. The order is part of
+        the layer's meaning, since sums saturate."""
+        return [
+            (r, c)
+            for r0, c0, high, wide in self.blocks
+            for r in range(r0, r0 + high)
+            for c in range(c0, c0 + wide)
+        ]
 
     @property
     def blocks(self):
         """Blocks of taps that one load serves: (first row, first column, rows, columns)."""
         high, wide = ((BLOCK - 1) // d + 1 for d in self.dilation)
-        return [(r, c, min(high, self.taps[0] - r), min(wide, self.taps[1] - c))
-                for r in range(0, self.taps[0], high) for c in range(0, self.taps[1], wide)]
+        return [
+            (r, c, min(high, self.taps[0] - r), min(wide, self.taps[1] - c))
+            for r in range(0, self.taps[0], high)
+            for c in range(0, self.taps[1], wide)
+        ]
 
     def reads(self, piece):
         """Pieces of the source that have weights in common with a piece of the result."""
@@ -136,8 +162,8 @@ class Layer:
         return range(first // out * each // width, -(-((last - 1) // out + 1) * each // width))
 
     def block(self, piece, part, r, c, weights=None):
-        """Weights [out, in] of tap (r, c) between piece ``part`` of the source and piece ``piece`` of the result; out of ``weights``
-        in place of the layer's own."""
+        """Weights [out, in] of tap (r, c) between piece ``part`` of the source and piece ``piece``
+        of the result; out of ``weights`` in place of the layer's own."""
         weights = self.weights if weights is None else weights
         (first, last), (low, high) = self.result.span(piece), self.source.span(part)
         if self.groups == 1 and weights is not None:
@@ -146,7 +172,9 @@ class Layer:
         outs, ins = np.arange(first, last)[:, None], np.arange(low, high)
         index = ins - outs // out * each
         some = np.full((1, 1), self.identity) if weights is None else weights[first:last, :, r, c]
-        found = np.take_along_axis(np.broadcast_to(some, (last - first, each)), np.clip(index, 0, each - 1), 1)
+        found = np.take_along_axis(
+            np.broadcast_to(some, (last - first, each)), np.clip(index, 0, each - 1), 1
+        )
         return np.where((index >= 0) & (index < each), found, 0)
 
     @property
@@ -155,4 +183,6 @@ class Layer:
         if self.turned:
             return 0
         channels = self.source.channels // self.groups
-        return self.rows * self.columns * self.taps[0] * self.taps[1] * channels * self.result.channels
+        return (
+            self.rows * self.columns * self.taps[0] * self.taps[1] * channels * self.result.channels
+        )

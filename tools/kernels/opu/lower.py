@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers into jobs: for every tile what is loaded, which taps run, and what is stored where."""
+
 from typing import NamedTuple
 
 import numpy as np
@@ -19,11 +20,12 @@ class _Tap(NamedTuple):
     f: int
     h: int
     w: int
-    weights: tuple          # what :meth:`Lowering._matrix` makes the weights of
+    weights: tuple  # what :meth:`Lowering._matrix` makes the weights of
 
 
 def _starts(total, size):
-    """Where tiles of ``size`` begin: the last one overlaps the one before rather than being smaller."""
+    """Where tiles of ``size`` begin: the last one overlaps the one before rather than being
+    smaller."""
     return sorted({min(at, total - size) for at in range(0, total, size)})
 
 
@@ -37,6 +39,7 @@ class Lowering:
     constants : Constants
     batch : images of a tensor that has room for all; others hold a group (:meth:`start_group`)
     """
+
     def __init__(self, target, maps, constants, batch):
         self.target = target
         self.maps = maps
@@ -57,53 +60,101 @@ class Lowering:
     def flat(self, layer):
         """Whether ``layer`` works on all images at once, each a row of its ``ifm``."""
         source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
-        return layer.flat and not source.border and source.image_slots <= 1023 and result.image_slots <= 1023
+        return (
+            layer.flat
+            and not source.border
+            and source.image_slots <= 1023
+            and result.image_slots <= 1023
+        )
 
     def jobs(self, layer, tiling, first, count):
         """Jobs of images ``first`` to ``first + count - 1``, in order."""
         if layer.second is not None:
-            return [job for n in range(first, first + count) for job in product_jobs(self, layer, n)]
+            return [
+                job for n in range(first, first + count) for job in product_jobs(self, layer, n)
+            ]
         flat = self.flat(layer)
         make = self._flat_job if flat else self._job
         height, width = (count, 1) if flat else layer.result.shape[:2]
         rows, columns = min(tiling.rows, height), min(tiling.columns, width)
-        tiles = [(n, r, c) for n in ([first] if flat else range(first, first + count))
-                 for r in _starts(height, rows) for c in _starts(width, columns)]
+        tiles = [
+            (n, r, c)
+            for n in ([first] if flat else range(first, first + count))
+            for r in _starts(height, rows)
+            for c in _starts(width, columns)
+        ]
         outs = range(layer.result.pieces)
-        order = [(o, t) for o in outs for t in tiles] if tiling.kernel_first else [(o, t) for t in tiles for o in outs]
+        order = (
+            [(o, t) for o in outs for t in tiles]
+            if tiling.kernel_first
+            else [(o, t) for t in tiles for o in outs]
+        )
         return [make(layer, tiling, o, *tile, rows, columns) for o, tile in order]
 
     def pads(self, layer, first, count):
         """What makes the border of the layer's result zero, for those images."""
-        return [pad for part in range(0, layer.result.pieces, layer.result.shares) for pad in self.borders(layer, first, count, part)]
+        return [
+            pad
+            for part in range(0, layer.result.pieces, layer.result.shares)
+            for pad in self.borders(layer, first, count, part)
+        ]
 
     def borders(self, layer, first, count, part):
-        """The Pads of the map of the layer's result in which piece ``part`` lies, of those images."""
+        """The Pads of the map of the layer's result in which piece ``part`` lies, of those
+        images."""
         buffer = self.maps.buffers[layer.result]
-        return tuple(pad for n in range(first, first + count) for pad in border_pads(buffer, self.image(buffer, n), part))
+        return tuple(
+            pad
+            for n in range(first, first + count)
+            for pad in border_pads(buffer, self.image(buffer, n), part)
+        )
 
     # A tile of a map
 
     def _job(self, layer, tiling, out, n, row, column, rows, columns):
         source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
         high, wide, down, right = layer.pool
-        top, left = row * down, column * right                     # of the convolution
-        ofm = (rows - 1) * down + high, (columns - 1) * right + wide, ofm_channels(channels_of(layer.result, out))
+        top, left = row * down, column * right  # of the convolution
+        ofm = (
+            (rows - 1) * down + high,
+            (columns - 1) * right + wide,
+            ofm_channels(channels_of(layer.result, out)),
+        )
         taps = []
         for run in self._together(layer, source, out):
-            taps += self._shared_taps(layer, source, self.image(source, n), run, out, top, left, ofm)
+            taps += self._shared_taps(
+                layer, source, self.image(source, n), run, out, top, left, ofm
+            )
         taps = self._without_zeros(layer, out, taps)
         residual = None
         if layer.residual is not None:
-            residual = self._residual(layer, tiling, out, n, (row, column) if layer.order == 2 else (top, left),
-                                      (rows, columns) if layer.order == 2 else ofm[:2], ofm[2], taps[-1].load.shape)
+            residual = self._residual(
+                layer,
+                tiling,
+                out,
+                n,
+                (row, column) if layer.order == 2 else (top, left),
+                (rows, columns) if layer.order == 2 else ofm[:2],
+                ofm[2],
+                taps[-1].load.shape,
+            )
             if layer.by_tap:
                 taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
                 residual = None
         parts = self._parts(layer, tiling, out, taps, ofm[2])
-        return Job(layer, ofm, parts, self._bias(layer, out, ofm[2]), layer.b[out], residual,
-                   result.at(self.image(result, n), out, row, column), (result.mem_h, result.row_slots), rows, columns,
-                   self.borders(layer, n, 1, out))
+        return Job(
+            layer,
+            ofm,
+            parts,
+            self._bias(layer, out, ofm[2]),
+            layer.b[out],
+            residual,
+            result.at(self.image(result, n), out, row, column),
+            (result.mem_h, result.row_slots),
+            rows,
+            columns,
+            self.borders(layer, n, 1, out),
+        )
 
     def _without_zeros(self, layer, out, taps):
         """``taps`` but for those of which all weights are zero; one stays."""
@@ -121,23 +172,55 @@ class Lowering:
         return list(runs.values())
 
     def _shared_taps(self, layer, source, image, run, out, top, left, ofm):
-        """Taps of pieces ``run`` that share a map or lie side by side: with one load of all of them, where that can be. A piece is
-        the rows of a stride."""
+        """Taps of pieces ``run`` that share a map or lie side by side: with one load of all of
+        them, where that can be. A piece is the rows of a stride."""
         shares, mem_w = layer.source.shares, source.mem_w
-        first, last = run[0] // shares, run[-1] // shares                  # maps
+        first, last = run[0] // shares, run[-1] // shares  # maps
         share = run[0] % shares if first == last else 0
         lines = run[-1] % shares - share + 1 if first == last else shares
         down, across = layer.stride
         (high, wide), (far, apart) = layer.taps, layer.dilation
         rows = (ofm[0] - 1) * down + (high - 1) * far + 1
-        shape = (rows - 1) * shares + lines, (last - first) * mem_w + (ofm[1] - 1) * across + (wide - 1) * apart + 1, NARROW
-        if (len(run) == 1 or (high - 1) * far * shares + lines > BLOCK or (last - first) * mem_w + (wide - 1) * apart >= BLOCK
-                or len(layer.blocks) > 1 or not self.target.holds_ifm(shape) or (ofm[0] > 1 and down * shares > 7)):
-            return [tap for part in run for tap in self._map_taps(layer, source, image, part, out, top, left, ofm)]
-        at = source.at(image, first * shares + share, top * down - layer.padding[0], left * across - layer.padding[2])
-        load, stride = Load(at, source.line_slots, shape), (down * shares if ofm[0] > 1 else 1, across)
-        return [_Tap(load, stride, layer.f[out], part % shares - share + r * far * shares, (part // shares - first) * mem_w + c * apart, (part, r, c))
-                for part in run for r, c in layer.positions]
+        shape = (
+            (rows - 1) * shares + lines,
+            (last - first) * mem_w + (ofm[1] - 1) * across + (wide - 1) * apart + 1,
+            NARROW,
+        )
+        if (
+            len(run) == 1
+            or (high - 1) * far * shares + lines > BLOCK
+            or (last - first) * mem_w + (wide - 1) * apart >= BLOCK
+            or len(layer.blocks) > 1
+            or not self.target.holds_ifm(shape)
+            or (ofm[0] > 1 and down * shares > 7)
+        ):
+            return [
+                tap
+                for part in run
+                for tap in self._map_taps(layer, source, image, part, out, top, left, ofm)
+            ]
+        at = source.at(
+            image,
+            first * shares + share,
+            top * down - layer.padding[0],
+            left * across - layer.padding[2],
+        )
+        load, stride = (
+            Load(at, source.line_slots, shape),
+            (down * shares if ofm[0] > 1 else 1, across),
+        )
+        return [
+            _Tap(
+                load,
+                stride,
+                layer.f[out],
+                part % shares - share + r * far * shares,
+                (part // shares - first) * mem_w + c * apart,
+                (part, r, c),
+            )
+            for part in run
+            for r, c in layer.positions
+        ]
 
     def _map_taps(self, layer, source, image, part, out, top, left, ofm):
         ifm_c = ifm_channels(channels_of(layer.source, part))
@@ -145,82 +228,147 @@ class Lowering:
         row, column = top * down - layer.padding[0], left * across - layer.padding[2]
         (far, apart), mem_w = layer.dilation, source.row_slots
         skip = layer.taps[0] == 1 and down > 1 and mem_w * down <= 1023
-        if skip:                # rows that no tap reads are not loaded
+        if skip:  # rows that no tap reads are not loaded
             mem_w, down = mem_w * down, 1
         found = []
         for r0, c0, high, wide in self._loads(layer, ofm, down, across, ifm_c):
-            shape = (ofm[0] - 1) * down + (high - 1) * far + 1, (ofm[1] - 1) * across + (wide - 1) * apart + 1, ifm_c
+            shape = (
+                (ofm[0] - 1) * down + (high - 1) * far + 1,
+                (ofm[1] - 1) * across + (wide - 1) * apart + 1,
+                ifm_c,
+            )
             load = Load(source.at(image, part, row + r0 * far, column + c0 * apart), mem_w, shape)
             for r in range(high):
                 for c in range(wide):
                     weights = (part, 0, 0) if layer.weights is None else (part, r0 + r, c0 + c)
-                    found.append(_Tap(load, (down, across), layer.f[out], r * far, c * apart, weights))
+                    found.append(
+                        _Tap(load, (down, across), layer.f[out], r * far, c * apart, weights)
+                    )
         return found
 
     def _loads(self, layer, ofm, down, across, ifm_c):
-        """Blocks of taps for which a load is made: the layer's, or as many rows of one as ``ifm`` holds at a time; in the same order."""
+        """Blocks of taps for which a load is made: the layer's, or as many rows of one as ``ifm``
+        holds at a time; in the same order."""
         far, apart = layer.dilation
         for r, c, high, wide in layer.blocks:
             columns = (ofm[1] - 1) * across + (wide - 1) * apart + 1
             most = high
-            while most > 1 and not self.target.holds_ifm(((ofm[0] - 1) * down + (most - 1) * far + 1, columns, ifm_c)):
+            while most > 1 and not self.target.holds_ifm(
+                ((ofm[0] - 1) * down + (most - 1) * far + 1, columns, ifm_c)
+            ):
                 most -= 1
-            yield from ((r + some, c, min(most, high - some), wide) for some in range(0, high, most))
+            yield from (
+                (r + some, c, min(most, high - some), wide) for some in range(0, high, most)
+            )
 
     def _residual(self, layer, tiling, out, n, start, sides, ofm_c, shape):
         buffer = self.maps.buffers[layer.residual]
         fits = shape[0] >= sides[0] and shape[1] >= sides[1] and shape[2] >= ofm_c
-        exact = not fits or max(buffer.tensor.shares, layer.source.shares) > 1 or (layer.adds and tiling.exact_residual)
+        exact = (
+            not fits
+            or max(buffer.tensor.shares, layer.source.shares) > 1
+            or (layer.adds and tiling.exact_residual)
+        )
         wanted = (*sides, ifm_channels(ofm_c)) if exact else shape
         return Load(buffer.at(self.image(buffer, n), out, *start), buffer.row_slots, wanted)
 
     # Two layers on one feature map
 
     def sibling(self, layer, other):
-        """Where in the window of ``layer`` that of ``other`` lies, (row, column), if both can work on the same tiles with one kernel
-        load (a shortcut beside the first layer of its block); else ``None``."""
+        """Where in the window of ``layer`` that of ``other`` lies, (row, column), if both can work
+        on the same tiles with one kernel load (a shortcut beside the first layer of its block);
+        else ``None``."""
         start = layer.padding[0] - other.padding[0], layer.padding[2] - other.padding[2]
-        if (other.source is not layer.source or layer.source.pieces > 1 or (layer.rows, layer.columns) != (other.rows, other.columns)
-                or layer.stride != other.stride or layer.taps[0] == 1 or max(layer.taps) > BLOCK or min(start) < 0
-                or not self.target.holds_ifm(ifm_shapes(layer, 1, 1))
-                or any(a + d > b for a, d, b in zip(other.taps, start, layer.taps, strict=True))):
+        if (
+            other.source is not layer.source
+            or layer.source.pieces > 1
+            or (layer.rows, layer.columns) != (other.rows, other.columns)
+            or layer.stride != other.stride
+            or layer.taps[0] == 1
+            or max(layer.taps) > BLOCK
+            or min(start) < 0
+            or not self.target.holds_ifm(ifm_shapes(layer, 1, 1))
+            or any(a + d > b for a, d, b in zip(other.taps, start, layer.taps, strict=True))
+        ):
             return None
         for one in (layer, other):
-            if (one.weights is None or one.residual is not None or one.pool != (1, 1, 1, 1) or one.result.pieces > 1
-                    or self.flat(one) or one.dilation != (1, 1)):
+            if (
+                one.weights is None
+                or one.residual is not None
+                or one.pool != (1, 1, 1, 1)
+                or one.result.pieces > 1
+                or self.flat(one)
+                or one.dilation != (1, 1)
+            ):
                 return None
         ofm_c = ofm_channels(layer.result.channels)
         taps = layer.taps[0] * layer.taps[1] + other.taps[0] * other.taps[1]
-        if (ofm_c != ofm_channels(other.result.channels)
-                or taps > self.target.kernel_taps(ofm_c, ifm_channels(layer.source.channels))):
+        if ofm_c != ofm_channels(other.result.channels) or taps > self.target.kernel_taps(
+            ofm_c, ifm_channels(layer.source.channels)
+        ):
             return None
         return start
 
     def sibling_jobs(self, layer, other, start, tiling, first, count):
-        """Jobs of both layers, in turn tile by tile, ``other`` first; ``start`` as :meth:`sibling` gives it."""
+        """Jobs of both layers, in turn tile by tile, ``other`` first; ``start`` as :meth:`sibling`
+        gives it."""
         height, width = layer.result.shape[:2]
         rows, columns = min(tiling.rows, height), min(tiling.columns, width)
-        return [job for n in range(first, first + count) for r in _starts(height, rows) for c in _starts(width, columns)
-                for job in self._sibling_jobs(layer, other, start, n, r, c, rows, columns)]
+        return [
+            job
+            for n in range(first, first + count)
+            for r in _starts(height, rows)
+            for c in _starts(width, columns)
+            for job in self._sibling_jobs(layer, other, start, n, r, c, rows, columns)
+        ]
 
     def _sibling_jobs(self, layer, other, start, n, row, column, rows, columns):
         source = self.maps.buffers[layer.source]
         ofm = rows, columns, ofm_channels(layer.result.channels)
         taps = self._map_taps(layer, source, self.image(source, n), 0, 0, row, column, ofm)
         load = taps[0].load
-        # The shorter one first: its store then lies under the longer one's convolutions, and so does the next tile's load.
-        both = [(other, [((start[0] + r, start[1] + c), (0, r, c)) for r in range(other.taps[0]) for c in range(other.taps[1])]),
-                (layer, [((t.h, t.w), t.weights) for t in taps])]
-        at = self.kernel((layer.name, other.name),
-                          lambda: [self._matrix(one, 0, w, ofm[2], load.shape[2]) for one, some in both for _, w in some])
+        # The shorter one first: its store then lies under the longer one's convolutions, and so
+        # does the next tile's load.
+        both = [
+            (
+                other,
+                [
+                    ((start[0] + r, start[1] + c), (0, r, c))
+                    for r in range(other.taps[0])
+                    for c in range(other.taps[1])
+                ],
+            ),
+            (layer, [((t.h, t.w), t.weights) for t in taps]),
+        ]
+        at = self.kernel(
+            (layer.name, other.name),
+            lambda: [
+                self._matrix(one, 0, w, ofm[2], load.shape[2])
+                for one, some in both
+                for _, w in some
+            ],
+        )
         total, jobs, n0 = len(both[0][1]) + len(both[1][1]), [], 0
         for one, some in both:
             result = self.maps.buffers[one.result]
             ops = tuple((h, w, n0 + k) for k, ((h, w), _) in enumerate(some))
             n0 += len(some)
             part = Part(at, total, (Chunk(load, layer.stride, one.f[0], ops),))
-            jobs.append(Job(one, ofm, [part], self._bias(one, 0, ofm[2]), one.b[0], None, result.at(self.image(result, n), 0, row, column),
-                            (result.mem_h, result.row_slots), rows, columns, self.borders(one, n, 1, 0)))
+            jobs.append(
+                Job(
+                    one,
+                    ofm,
+                    [part],
+                    self._bias(one, 0, ofm[2]),
+                    one.b[0],
+                    None,
+                    result.at(self.image(result, n), 0, row, column),
+                    (result.mem_h, result.row_slots),
+                    rows,
+                    columns,
+                    self.borders(one, n, 1, 0),
+                )
+            )
         return jobs
 
     # Fully connected: images are rows, slots are columns
@@ -232,16 +380,31 @@ class Lowering:
         taps = []
         for some in self._slots(layer, source):
             part, r, c = some[0]
-            load = Load(source.at(self.image(source, n) + row, part, r, c), source.image_slots, (rows, len(some), ifm_c))
+            load = Load(
+                source.at(self.image(source, n) + row, part, r, c),
+                source.image_slots,
+                (rows, len(some), ifm_c),
+            )
             taps += [_Tap(load, (1, 1), layer.f[out], 0, k, slot) for k, slot in enumerate(some)]
         parts = self._parts(layer, tiling, out, taps, ofm_c)
-        return Job(layer, (rows, 1, ofm_c), parts, self._bias(layer, out, ofm_c), layer.b[out], None,
-                   result.at(self.image(result, n) + row, out), (rows, result.image_slots), rows, 1,
-                   self.borders(layer, n + row, rows, out))
+        return Job(
+            layer,
+            (rows, 1, ofm_c),
+            parts,
+            self._bias(layer, out, ofm_c),
+            layer.b[out],
+            None,
+            result.at(self.image(result, n) + row, out),
+            (rows, result.image_slots),
+            rows,
+            1,
+            self.borders(layer, n + row, rows, out),
+        )
 
     @staticmethod
     def _slots(layer, source):
-        """(piece, row, column) of a flat layer's slots in their order, cut into runs that lie one after another in memory."""
+        """(piece, row, column) of a flat layer's slots in their order, cut into runs that lie one
+        after another in memory."""
         runs, before = [], None
         for part in range(layer.source.pieces):
             for r, c in layer.positions:
@@ -270,10 +433,14 @@ class Lowering:
                 most = min(tiling.taps, self.target.kernel_taps(ofm_c, ifm_c))
                 size = -(-len(run) // -(-len(run) // most))
             for at in range(0, len(run), size):
-                some = run[at:at + size]
+                some = run[at : at + size]
                 kernel = tuple(t.weights for t in (some[:1] if shared else some))
-                at_units = self.kernel((layer.name, out, kernel, ofm_c, ifm_c),
-                                        lambda kernel=kernel, ifm_c=ifm_c: [self._matrix(layer, out, w, ofm_c, ifm_c) for w in kernel])
+                at_units = self.kernel(
+                    (layer.name, out, kernel, ofm_c, ifm_c),
+                    lambda kernel=kernel, ifm_c=ifm_c: [
+                        self._matrix(layer, out, w, ofm_c, ifm_c) for w in kernel
+                    ],
+                )
                 parts.append(Part(at_units, len(kernel), self._chunks(some, shared)))
         return parts
 
@@ -295,7 +462,7 @@ class Lowering:
 
     def _matrix(self, layer, out, weights, ofm_c, ifm_c):
         """Weights [ofm_c, ifm_c] of one tap, missing channels zero."""
-        if weights is None:                             # a residual's tap
+        if weights is None:  # a residual's tap
             return np.eye(ofm_c, ifm_c, dtype=np.int64)
         piece = layer.block(out, *weights)
         return np.pad(piece, ((0, ofm_c - piece.shape[0]), (0, ifm_c - piece.shape[1])))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where tensors and constants lie (specification, section 7.3). All addresses are units of 64 bytes from a region's start."""
+"""Where tensors and constants lie (specification, section 7.3). All addresses are units of 64 bytes
+from a region's start."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,9 +23,10 @@ def dtype(bits):
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w`` slots with a border of
-    ``border`` slots, one after the other. The pieces that share a map lie row by row in turn: row 0 of each, row 1 of each; and where
-    a window offset reaches all of them, split maps lie side by side, so that one load brings every piece.
+    """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w``
+    slots with a border of ``border`` slots, one after the other. The pieces that share a map lie
+    row by row in turn: row 0 of each, row 1 of each; and where a window offset reaches all of them,
+    split maps lie side by side, so that one load brings every piece.
 
     Attributes
     ----------
@@ -33,6 +36,7 @@ class Buffer:
     border : int
     slot_units : units in a slot
     """
+
     tensor: object
     base: int
     images: int
@@ -51,7 +55,9 @@ class Buffer:
     def abreast(self):
         """Maps that lie side by side."""
         maps = self.tensor.maps
-        return maps if self.tensor.split and not self.border and (maps - 1) * self.mem_w < BLOCK else 1
+        return (
+            maps if self.tensor.split and not self.border and (maps - 1) * self.mem_w < BLOCK else 1
+        )
 
     @property
     def line_slots(self):
@@ -78,44 +84,75 @@ class Buffer:
 
     @property
     def geometry(self):
-        return self.images, self.tensor.maps, self.tensor.shares, self.mem_h, self.mem_w, self.border
+        return (
+            self.images,
+            self.tensor.maps,
+            self.tensor.shares,
+            self.mem_h,
+            self.mem_w,
+            self.border,
+        )
 
     def at(self, image, part=0, row=0, column=0):
-        """Units of a slot: ``part`` is the piece, ``row`` and ``column`` may lie in the border (from ``-border``)."""
+        """Units of a slot: ``part`` is the piece, ``row`` and ``column`` may lie in the border
+        (from ``-border``)."""
         place, share = divmod(part, self.tensor.shares)
-        slot = (image * self.image_slots + place * self.map_slots + (row + self.border) * self.row_slots + share * self.line_slots
-                + column + self.border)
+        slot = (
+            image * self.image_slots
+            + place * self.map_slots
+            + (row + self.border) * self.row_slots
+            + share * self.line_slots
+            + column
+            + self.border
+        )
         return self.base + slot * self.slot_units
 
     @property
     def array_shape(self):
-        """Shape of the whole as elements: images, maps, rows (of the pieces in turn), columns, 64."""
-        return self.images, self.tensor.maps // self.abreast, self.mem_h * self.tensor.shares, self.line_slots, SLOT
+        """Shape of the whole as elements: images, maps, rows (of the pieces in turn), columns,
+        64."""
+        return (
+            self.images,
+            self.tensor.maps // self.abreast,
+            self.mem_h * self.tensor.shares,
+            self.line_slots,
+            SLOT,
+        )
 
     def _pieces(self, array):
-        """(first channel, last, view [images, height, width, 64]) of each piece of ``array``, as :attr:`array_shape` has it."""
+        """(first channel, last, view [images, height, width, 64]) of each piece of ``array``, as
+        :attr:`array_shape` has it."""
         tensor, p = self.tensor, self.border
         for piece in range(tensor.pieces):
             place, share = divmod(piece, tensor.shares)
             place, column = (0, place * self.mem_w) if self.abreast > 1 else (place, 0)
-            yield *tensor.span(piece), array[:, place, share::tensor.shares][:, p:p + tensor.height, column + p:column + p + tensor.width]
+            yield (
+                *tensor.span(piece),
+                array[:, place, share :: tensor.shares][
+                    :, p : p + tensor.height, column + p : column + p + tensor.width
+                ],
+            )
 
     def pack(self, values, bits):
-        """The bytes of ``values`` [images, height, width, channels], borders and unused channels zero."""
+        """The bytes of ``values`` [images, height, width, channels], borders and unused channels
+        zero."""
         values = check_values(self.tensor, values, self.images, bits)
         array = np.zeros(self.array_shape, dtype(bits))
         for first, last, view in self._pieces(array):
-            view[..., :last - first] = values[..., first:last]
+            view[..., : last - first] = values[..., first:last]
         return array
 
     def unpack(self, data, bits):
         """Values [images, height, width, channels] from the bytes of the buffer."""
         array = np.frombuffer(bytes(data), dtype(bits)).reshape(self.array_shape)
-        return np.concatenate([view[..., :last - first] for first, last, view in self._pieces(array)], axis=3)
+        return np.concatenate(
+            [view[..., : last - first] for first, last, view in self._pieces(array)], axis=3
+        )
 
 
 class Constants:
     """Kernels and biases, 64-byte aligned, equal ones once."""
+
     def __init__(self, types):
         self.types = types
         self._parts, self._known, self._end = [], {}, 0
@@ -135,7 +172,9 @@ class Constants:
             self._parts.append(data + bytes(-len(data) % 64))
             self._end += len(self._parts[-1]) // 64
         if self._end > _MOST_UNITS:
-            raise KernelError(f"kernels and biases take {self._end * 64} bytes, a region holds {_MOST_UNITS * 64}")
+            raise KernelError(
+                f"kernels and biases take {self._end * 64} bytes, a region holds {_MOST_UNITS * 64}"
+            )
         return self._known[key]
 
     @property
@@ -159,6 +198,7 @@ class Maps:
     buffers : dict, Tensor -> Buffer
     units : size of the whole
     """
+
     def __init__(self, network, group, slot_units, apart=False):
         self._slot_units = slot_units
         self.buffers = {}
@@ -202,15 +242,22 @@ class Maps:
             base = next(start for start, end in self._free if end - start >= buffer.units)
         buffer = Buffer(tensor, base, images, border, self._slot_units)
         if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
-            raise KernelError(f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} slots, at most "
-                              f"1023 a side" + (f" of {tensor.shares} pieces together" if tensor.shares > 1 else ""))
+            raise KernelError(
+                f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} "
+                f"slots, at most "
+                f"1023 a side"
+                + (f" of {tensor.shares} pieces together" if tensor.shares > 1 else "")
+            )
         self._take(base, base + buffer.units)
         self._shapes = {s: g for s, g in self._shapes.items() if s != base}
         self._shapes[base] = buffer.geometry
         self.buffers[tensor] = buffer
         self.units = max(self.units, base + buffer.units)
         if self.units > _MOST_UNITS:
-            raise KernelError(f"tensor {tensor.name}: the maps take more than the {_MOST_UNITS * 64} bytes of a region")
+            raise KernelError(
+                f"tensor {tensor.name}: the maps take more than the {_MOST_UNITS * 64} bytes "
+                f"of a region"
+            )
 
     def _is_free(self, start, size):
         return any(a <= start and start + size <= b for a, b in self._free)
@@ -233,4 +280,3 @@ class Maps:
             else:
                 merged.append((a, b))
         self._free = merged
-

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the library makes of a network: words, memory, registers, and where its tensors lie."""
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +15,9 @@ __all__ = ["Compiled", "LayerSpan", "Placed"]
 
 @dataclass(frozen=True)
 class Placed:
-    """A tensor in main memory: byte ``address`` and ``size``; see :class:`~.memory.Buffer` for how it lies there."""
+    """A tensor in main memory: byte ``address`` and ``size``; see :class:`~.memory.Buffer` for how
+    it lies there."""
+
     buffer: object
     address: int
     bits: int
@@ -33,19 +36,23 @@ class Placed:
         return self.buffer.pack(values, self.bits)
 
     def unpack(self, memory):
-        """Values [images, height, width, channels] out of ``memory``: all of main memory (uint8), or just this tensor, as
-        bytes or as the array that a job saved."""
-        data = np.ascontiguousarray(memory).view(np.uint8).ravel() if isinstance(memory, np.ndarray) else \
-            np.frombuffer(memory, np.uint8)
+        """Values [images, height, width, channels] out of ``memory``: all of main memory (uint8),
+        or just this tensor, as bytes or as the array that a job saved."""
+        data = (
+            np.ascontiguousarray(memory).view(np.uint8).ravel()
+            if isinstance(memory, np.ndarray)
+            else np.frombuffer(memory, np.uint8)
+        )
         if data.size != self.size:
-            data = data[self.address:self.address + self.size]
+            data = data[self.address : self.address + self.size]
         return self.buffer.unpack(data.tobytes(), self.bits)
 
 
 @dataclass(frozen=True)
 class LayerSpan:
-    """A layer in the program: words ``begin`` to ``end`` (exclusive; ``end`` lies behind its last store), for images
-    ``first`` to ``first + images - 1``; multiplications on real channels."""
+    """A layer in the program: words ``begin`` to ``end`` (exclusive; ``end`` lies behind its last
+    store), for images ``first`` to ``first + images - 1``; multiplications on real channels."""
+
     name: str
     begin: int
     end: int
@@ -62,13 +69,15 @@ class Compiled:
     ----------
     words : list of int; ``program_at``, ``constants_at``, ``maps_at`` : byte addresses
     constants : uint8, kernels and biases as they lie at ``constants_at``
-    inputs, outputs, tensors : dict, name -> Placed (``tensors``: every one, though its memory may be used again)
+    inputs, outputs, tensors : dict, name -> Placed (``tensors``: every one,
+        though its memory may be used again)
     registers : dict, ISA registers to set: the region table
     memory_size : bytes of main memory from address 0 that it takes
     params : dict, build parameters that it was made for
     layers : list of LayerSpan
     tilings : dict, layer name -> Tiling
     """
+
     words: list
     program_at: int
     constants: np.ndarray
@@ -94,8 +103,15 @@ class Compiled:
         lines = disassemble(SOFTWARE, self.data).splitlines()
         if len(lines) != len(self.words):
             raise KernelError("the program does not come back from the disassembler line by line")
-        comments = {span.begin: f"# {span.name}" + (f", images {span.first} to {span.first + span.images - 1}"
-                                                   if span.images > 1 or span.first else "") for span in self.layers}
+        comments = {
+            span.begin: f"# {span.name}"
+            + (
+                f", images {span.first} to {span.first + span.images - 1}"
+                if span.images > 1 or span.first
+                else ""
+            )
+            for span in self.layers
+        }
         found = []
         for index, line in enumerate(lines):
             if index in comments:
@@ -108,32 +124,52 @@ class Compiled:
 
         Parameters
         ----------
-        values : dict, name of every input -> integers [images, height, width, channels]; without it they are zero
+        values : dict, name of every input -> integers [images, height, width, channels];
+            without it they are zero
         size : bytes, at least ``memory_size``
         """
         memory = np.zeros(size or self.memory_size, np.uint8)
         if memory.size < self.memory_size:
-            raise KernelError(f"the program takes {self.memory_size} bytes of memory, not {memory.size}")
+            raise KernelError(
+                f"the program takes {self.memory_size} bytes of memory, not {memory.size}"
+            )
         if values is None:
-            values = {name: np.zeros((placed.buffer.images, *placed.buffer.tensor.shape), int) for name, placed in self.inputs.items()}
+            values = {
+                name: np.zeros((placed.buffer.images, *placed.buffer.tensor.shape), int)
+                for name, placed in self.inputs.items()
+            }
         for address, data, _ in self.loads(values):
-            memory[address:address + data.size] = data
-        memory[self.program_at:self.program_at + len(self.data)] = np.frombuffer(self.data, np.uint8)
+            memory[address : address + data.size] = data
+        memory[self.program_at : self.program_at + len(self.data)] = np.frombuffer(
+            self.data, np.uint8
+        )
         return memory
 
     def loads(self, values):
-        """(byte address, uint8 array, name) of everything but the program that memory must hold before the run; ``values`` as for
+        """(byte address, uint8 array, name) of everything but the program that memory must hold
+        before the run; ``values`` as for
         :meth:`image`. Raises :class:`KernelError`."""
-        check_names(values, {name: f"integers {[placed.buffer.images, *placed.buffer.tensor.shape]}"
-                             for name, placed in self.inputs.items()})
+        check_names(
+            values,
+            {
+                name: f"integers {[placed.buffer.images, *placed.buffer.tensor.shape]}"
+                for name, placed in self.inputs.items()
+            },
+        )
         found = [(self.constants_at, self.constants, "constants")] if self.constants.size else []
-        return found + [(placed.address, placed.pack(values[name]).view(np.uint8).ravel(), name)
-                        for name, placed in self.inputs.items()]
+        return found + [
+            (placed.address, placed.pack(values[name]).view(np.uint8).ravel(), name)
+            for name, placed in self.inputs.items()
+        ]
 
     @property
     def all_registers(self):
         """Registers of a run, program address and length included."""
-        return {**self.registers, "program_address": self.program_at, "program_length": len(self.data)}
+        return {
+            **self.registers,
+            "program_address": self.program_at,
+            "program_length": len(self.data),
+        }
 
     def results(self, memory):
         """Outputs by name, [images, height, width, channels], out of main memory after the run."""

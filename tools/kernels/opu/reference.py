@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Networks in plain numpy: what a program of this library must give, on every target, bit by bit.
 
-Independent of the golden model and of tiling. Taps follow one another as in the programs: pieces of the source's channels one after the
-other, in each the taps in blocks and there row by row, the residual's last; partial sums are rounded and saturated at every tap.
+Independent of the golden model and of tiling. Taps follow one another as in the programs: pieces of
+the source's channels one after the other, in each the taps in blocks and there row by row, the
+residual's last; partial sums are rounded and saturated at every tap.
 """
+
 import numpy as np
 
 from .graph import check_inputs
 
 __all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]
 
-_FAR = 34           # bits that no partial sum needs
-_CHUNK = 1 << 17    # partial sums that are worked on at a time
+_FAR = 34  # bits that no partial sum needs
+_CHUNK = 1 << 17  # partial sums that are worked on at a time
 
 
 def _clamp(values, bits):
@@ -19,7 +21,8 @@ def _clamp(values, bits):
 
 
 def _scaled(sums, places):
-    """``sums * 2^places`` to the nearest, ties up; far outside of every type it may stay smaller than it is."""
+    """``sums * 2^places`` to the nearest, ties up; far outside of every type it may stay smaller
+    than it is."""
     if places >= 0:
         places = min(places, _FAR)
         most = (1 << _FAR >> places) + 1
@@ -32,7 +35,7 @@ def _scaled(sums, places):
 def _first(sums, bias, f, b):
     """``bias * 2^b + sums * 2^f`` in exact integers, rounded once."""
     low = min(f, b, 0)
-    if max(f, b) - low < 20 and low > -40:          # 64 bits hold it
+    if max(f, b) - low < 20 and low > -40:  # 64 bits hold it
         exact = (sums << f - low) + (bias << b - low)
         return (exact + (1 << -low - 1)) >> -low if low else exact
     exact = sums.astype(object) * (1 << f - low) + bias.astype(object) * (1 << b - low)
@@ -54,13 +57,16 @@ def _pool(values, window):
     found = None
     for a in range(high):
         for c in range(wide):
-            part = values[:, a:a + (rows - 1) * down + 1:down, c:c + (columns - 1) * right + 1:right]
+            part = values[
+                :, a : a + (rows - 1) * down + 1 : down, c : c + (columns - 1) * right + 1 : right
+            ]
             found = part.copy() if found is None else np.maximum(found, part, out=found)
     return found
 
 
 def runs_of_channels(layer):
-    """(first, last, piece) of output channels that have the same taps and the same shifts; ``piece``: one of theirs."""
+    """(first, last, piece) of output channels that have the same taps and the same shifts;
+    ``piece``: one of theirs."""
     runs, single = [], layer.source.channels == layer.groups
     for piece in range(layer.result.pieces):
         first, last = layer.result.span(piece)
@@ -73,7 +79,8 @@ def runs_of_channels(layer):
 
 
 def products_of_taps(layer, padded, weights, first, last, piece):
-    """Products of one tap after the other, as the machine adds them up, for output channels ``first`` to ``last`` of :func:`runs_of_channels`.
+    """Products of one tap after the other, as the machine adds them up, for output channels
+    ``first`` to ``last`` of :func:`runs_of_channels`.
 
     Parameters
     ----------
@@ -87,7 +94,15 @@ def products_of_taps(layer, padded, weights, first, last, piece):
     def windows():
         for r, c in layer.positions:
             y, x = r * layer.dilation[0], c * layer.dilation[1]
-            yield r, c, padded[:, y:y + (layer.rows - 1) * down + 1:down, x:x + (layer.columns - 1) * across + 1:across]
+            yield (
+                r,
+                c,
+                padded[
+                    :,
+                    y : y + (layer.rows - 1) * down + 1 : down,
+                    x : x + (layer.columns - 1) * across + 1 : across,
+                ],
+            )
 
     if each == 1 and layer.groups > 1 or layer.weights is None:
         channels = np.arange(first, last) // out
@@ -108,8 +123,8 @@ def products_of_taps(layer, padded, weights, first, last, piece):
 def _sums(layer, types, padded, residual):
     """Partial sums at the end, int64.
 
-    In floating point, which is quicker and exact: dot products are whole numbers of less than its bits, and what is too large for
-    it saturates.
+    In floating point, which is quicker and exact: dot products are whole numbers of less than its
+    bits, and what is too large for it saturates.
     """
     exact = np.float32 if types.dot_bits <= 24 and types.ofm <= 16 else np.float64
     padded = padded.astype(exact)
@@ -118,7 +133,9 @@ def _sums(layer, types, padded, residual):
     low, high = -(1 << types.ofm - 1), (1 << types.ofm - 1) - 1
     for first, last, piece in runs_of_channels(layer):
         sums, f, b = 0, layer.f[piece], layer.b[piece]
-        for index, products in enumerate(products_of_taps(layer, padded, weights, first, last, piece)):
+        for index, products in enumerate(
+            products_of_taps(layer, padded, weights, first, last, piece)
+        ):
             if index or layer.bias is None:
                 products *= exact(2.0 ** min(f, _FAR))
                 if f < 0:
@@ -152,8 +169,17 @@ def run_layer(layer, types, source, residual=None, second=None):
     if layer.second is not None:
         return _product(layer, types, source, second)
     step = max(1, _CHUNK // (layer.rows * layer.columns * layer.result.channels))
-    return np.concatenate([_run(layer, types, source[at:at + step], None if residual is None else residual[at:at + step])
-                           for at in range(0, len(source), step)])
+    return np.concatenate(
+        [
+            _run(
+                layer,
+                types,
+                source[at : at + step],
+                None if residual is None else residual[at : at + step],
+            )
+            for at in range(0, len(source), step)
+        ]
+    )
 
 
 def _run(layer, types, source, residual):
@@ -182,7 +208,10 @@ def _product(layer, types, source, second):
         sums = 0
         for part in range(layer.source.pieces):
             each = slice(*layer.source.span(part))
-            products = np.rint(source[..., each].astype(float) @ second[..., low:high, each].swapaxes(-1, -2).astype(float)).astype(np.int64)
+            products = np.rint(
+                source[..., each].astype(float)
+                @ second[..., low:high, each].swapaxes(-1, -2).astype(float)
+            ).astype(np.int64)
             sums = _clamp(sums + _scaled(products, layer.f[piece]), types.ofm)
         found[..., low:high] = _clamp(_scaled(sums, -types.store_shift), types.ifm)
     return found if layer.batched else found.swapaxes(1, 2)
@@ -194,7 +223,8 @@ def run_network(network, inputs):
     Parameters
     ----------
     network : Network
-    inputs : dict, name of every input -> integers [images, height, width, channels] (or without the first axis for one image)
+    inputs : dict, name of every input -> integers [images, height, width,
+        channels] (or without the first axis for one image)
 
     Returns
     -------
@@ -203,11 +233,14 @@ def run_network(network, inputs):
     Raises
     ------
     KernelError
-        Inputs that a program of the network cannot be given: unknown or missing, another shape, no integers, out of range.
+        Inputs that a program of the network cannot be given: unknown or missing, another shape, no
+        integers, out of range.
     """
     values = check_inputs(inputs, network.inputs, network.batch, network.set.ifm)
     for layer in network.layers:
         residual = values[layer.residual.name] if layer.residual is not None else None
         second = values[layer.second.name] if layer.second is not None else None
-        values[layer.result.name] = run_layer(layer, network.set, values[layer.source.name], residual, second)
+        values[layer.result.name] = run_layer(
+            layer, network.set, values[layer.source.name], residual, second
+        )
     return values

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What one build of the OPU holds: the sizes that tilings are chosen by."""
+
 from dataclasses import dataclass
 
 from ....gateware.cores.opu import geometry
@@ -24,6 +25,7 @@ def ofm_channels(channels):
 @dataclass(frozen=True)
 class Target:
     """Sizes of a build, from its resolved parameters."""
+
     params: dict
 
     @property
@@ -41,14 +43,22 @@ class Target:
 
     def holds_ofm(self, shape):
         """Whether a tile (rows, columns, channels) fits one bank of ``ofm``."""
-        return self._legal(shape) and geometry.ofm_lines(shape, self.params["po"]) <= self.params["ofm_lines"]
+        return (
+            self._legal(shape)
+            and geometry.ofm_lines(shape, self.params["po"]) <= self.params["ofm_lines"]
+        )
 
     @staticmethod
     def _legal(shape):
-        return 1 <= shape[0] <= _MOST_SIDE and 1 <= shape[1] <= _MOST_SIDE and shape[0] * shape[1] <= MAX_POSITIONS
+        return (
+            1 <= shape[0] <= _MOST_SIDE
+            and 1 <= shape[1] <= _MOST_SIDE
+            and shape[0] * shape[1] <= MAX_POSITIONS
+        )
 
     def kernel_taps(self, ofm_c, ifm_c):
-        """Most taps of one ``ld.ker``: by the ISA's volume rule and this build's kernel memory. May be 0."""
+        """Most taps of one ``ld.ker``: by the ISA's volume rule and this build's kernel memory. May
+        be 0."""
         taps = MAX_TAPS
         while taps and not geometry.kernel_legal(taps, ofm_c, ifm_c):
             taps -= 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a tile is made of: loads, kernels, taps, pads of borders."""
+
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -9,7 +10,9 @@ _MOST_BORDER = 15
 
 
 class Load(NamedTuple):
-    """One ``ld.ifm``: units in the region of maps (``constant``: in that of the constants), slots of a row in memory, shape."""
+    """One ``ld.ifm``: units in the region of maps (``constant``: in that of the constants), slots
+    of a row in memory, shape."""
+
     at: int
     mem_w: int
     shape: tuple
@@ -25,6 +28,7 @@ class Load(NamedTuple):
 
 class Chunk(NamedTuple):
     """Taps on one feature map: ``taps`` are (h, w, n) of ``conv``."""
+
     load: Load
     stride: tuple
     f: int
@@ -32,8 +36,9 @@ class Chunk(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One kernel, ``n`` taps at units ``at`` of the constants, and the chunks that use it, all of one ``ifm`` shape. With ``slots`` it is that many
-    slots of the maps."""
+    """One kernel, ``n`` taps at units ``at`` of the constants, and the chunks that use it, all of
+    one ``ifm`` shape. With ``slots`` it is that many slots of the maps."""
+
     at: int
     n: int
     chunks: tuple
@@ -46,6 +51,7 @@ class Part(NamedTuple):
 
 class Pad(NamedTuple):
     """One ``pad``: units of the array, its rows and columns, width of the border."""
+
     at: int
     mem: tuple
     width: int
@@ -54,19 +60,22 @@ class Pad(NamedTuple):
 @dataclass
 class Job:
     """One tile: everything up to its ``store``."""
+
     layer: object
     ofm: tuple
     parts: list
     bias: int | None
-    b: int                                              # shift of the bias
+    b: int  # shift of the bias
     residual: Load | None
     at: int
     mem: tuple
     rows: int
     columns: int
-    borders: tuple                                      # the Pads of the maps it stores to
-    pads: list = field(default_factory=list)            # those to carry out with this job
-    closes: tuple | None = None                         # of a layer's last job: its name, first image, number of images, macs
+    borders: tuple  # the Pads of the maps it stores to
+    pads: list = field(default_factory=list)  # those to carry out with this job
+    closes: tuple | None = (
+        None  # of a layer's last job: its name, first image, number of images, macs
+    )
 
     def span(self, slot_units):
         """Units written by ``store``: the first, and the one behind the last."""
@@ -80,10 +89,17 @@ def border_pads(buffer, image, part):
         return []
     first = part - part % shares
     pads = [Pad(buffer.at(image, first, -p, -p), (buffer.mem_h * shares, buffer.mem_w), p)]
-    # That zeroes p rows at either end; of all pieces together there are more, which narrow arrays cover: all border.
+    # That zeroes p rows at either end; of all pieces together there are more, which narrow arrays
+    # cover: all border.
     begin, rows = pads[0].at, (shares - 1) * p
     for start in (p, (buffer.mem_h * shares - p) - rows):
         for row in range(0, rows, 2 * _MOST_BORDER):
             size = min(2 * _MOST_BORDER, rows - row)
-            pads.append(Pad(begin + (start + row) * buffer.mem_w * buffer.slot_units, (size, buffer.mem_w), -(-size // 2)))
+            pads.append(
+                Pad(
+                    begin + (start + row) * buffer.mem_w * buffer.slot_units,
+                    (size, buffer.mem_w),
+                    -(-size // 2),
+                )
+            )
     return pads

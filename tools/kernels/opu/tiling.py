@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a layer is cut: into tiles that fit the buffers, and kernels into loads that fit the kernel memory."""
+"""How a layer is cut: into tiles that fit the buffers, and kernels into loads that fit the kernel
+memory."""
+
 from dataclasses import dataclass, replace
 
 from ....gateware.cores.opu.types import SLOT
@@ -9,20 +11,25 @@ from .target import ifm_channels, ofm_channels
 
 __all__ = ["Tiling", "candidates", "channels_of", "check_tiling", "ifm_shapes", "widest"]
 
+
 @dataclass(frozen=True)
 class Tiling:
     """How one layer is cut.
 
     Attributes
     ----------
-    rows, columns : results of a tile after pooling; of a layer that works on whole images at a time, ``rows`` is images
+    rows, columns : results of a tile after pooling;
+        of a layer that works on whole images at a time, ``rows`` is images
     taps : most taps of one ``ld.ker``
-    kernel_first : all tiles of one group of 64 output channels before the next (the kernel stays), else all groups of
-        output channels for one tile (the feature map stays)
-    exact_residual : load the residual with its own shape (which costs the kernel), else with that of the layer's ``ifm``
-    with_next : work on each tile together with the next layer, which reads the same source (a shortcut beside the first layer
-        of its block): feature map and kernels are loaded once for both; ignored where that cannot be
+    kernel_first : all tiles of one group of 64 output channels before the next (the kernel stays),
+        else all groups of output channels for one tile (the feature map stays)
+    exact_residual : load the residual with its own shape (which costs the kernel),
+        else with that of the layer's ``ifm``
+    with_next : work on each tile together with the next layer,
+        which reads the same source (a shortcut beside the first layer of its block): feature map
+        and kernels are loaded once for both; ignored where that cannot be
     """
+
     rows: int
     columns: int
     taps: int
@@ -42,23 +49,26 @@ def _most_channels(tensor):
 
 
 def ifm_shapes(layer, rows, columns, by_rows=False):
-    """Shape of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results for the largest kernel block of each side; ``by_rows``: for one
-    row of its taps."""
+    """Shape of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results for the largest kernel
+    block of each side; ``by_rows``: for one row of its taps."""
     ifm_c = ifm_channels(_most_channels(layer.source))
     sides = []
     for axis, count in enumerate((rows, columns)):
         taps, stride = layer.taps[axis], layer.stride[axis]
         before = (count - 1) * layer.pool[2 + axis] + layer.pool[axis]
         if axis == 0 and taps == 1:
-            stride = 1                  # rows in between are left out by the width of the map in memory
+            stride = 1  # rows in between are left out by the width of the map in memory
         wide = 1 if by_rows and axis == 0 else max(block[2 + axis] for block in layer.blocks)
         sides.append((before - 1) * stride + (wide - 1) * layer.dilation[axis] + 1)
     return (*sides, ifm_c)
 
 
 def _ofm_shape(layer, rows, columns):
-    return ((rows - 1) * layer.pool[2] + layer.pool[0], (columns - 1) * layer.pool[3] + layer.pool[1],
-            ofm_channels(_most_channels(layer.result)))
+    return (
+        (rows - 1) * layer.pool[2] + layer.pool[0],
+        (columns - 1) * layer.pool[3] + layer.pool[1],
+        ofm_channels(_most_channels(layer.result)),
+    )
 
 
 def _residual_fits(target, layer, rows, columns):
@@ -72,10 +82,14 @@ def _fits(target, layer, rows, columns, flat, by_rows):
     if flat:
         channels = ifm_channels(_most_channels(layer.source))
         slots = min(BLOCK, layer.source.pieces * layer.taps[0] * layer.taps[1])
-        return (target.holds_ifm((rows, slots, channels))
-                and target.holds_ofm((rows, 1, ofm_channels(_most_channels(layer.result)))))
-    return (target.holds_ifm(ifm_shapes(layer, rows, columns, by_rows)) and target.holds_ofm(_ofm_shape(layer, rows, columns))
-            and _residual_fits(target, layer, rows, columns))
+        return target.holds_ifm((rows, slots, channels)) and target.holds_ofm(
+            (rows, 1, ofm_channels(_most_channels(layer.result)))
+        )
+    return (
+        target.holds_ifm(ifm_shapes(layer, rows, columns, by_rows))
+        and target.holds_ofm(_ofm_shape(layer, rows, columns))
+        and _residual_fits(target, layer, rows, columns)
+    )
 
 
 def _even(count, most):
@@ -100,16 +114,23 @@ def _most_rows(target, layer, height, columns, flat, by_rows):
 
 
 def _taps(target, layer):
-    ofm_c, ifm_c = ofm_channels(_most_channels(layer.result)), ifm_channels(_most_channels(layer.source))
+    ofm_c, ifm_c = (
+        ofm_channels(_most_channels(layer.result)),
+        ifm_channels(_most_channels(layer.source)),
+    )
     taps = target.kernel_taps(ofm_c, ifm_c)
     if not taps:
-        raise KernelError(f"layer {layer.name}: one tap of {ifm_c} to {ofm_c} channels takes {target.tap_rows(ofm_c, ifm_c)} "
-                          f"rows of kernel memory, this build has ker_rows = {target.params['ker_rows']}")
+        raise KernelError(
+            f"layer {layer.name}: one tap of {ifm_c} to {ofm_c} channels takes "
+            f"{target.tap_rows(ofm_c, ifm_c)} "
+            f"rows of kernel memory, this build has ker_rows = {target.params['ker_rows']}"
+        )
     return taps
 
 
 def widest(target, layer, images, flat):
-    """The :class:`Tiling` with the fewest tiles; raises :class:`KernelError` if not even one result fits the buffers."""
+    """The :class:`Tiling` with the fewest tiles; raises :class:`KernelError` if not even one result
+    fits the buffers."""
     height, width = (images, 1) if flat else layer.result.shape[:2]
     best, by_rows = None, _by_rows(target, layer)
     for cuts in range(1, width + 1):
@@ -122,14 +143,19 @@ def widest(target, layer, images, flat):
             if -(-width // columns) > 2 * best[0]:
                 break
     if best is None:
-        raise KernelError(f"layer {layer.name}: one result needs ifm {list(ifm_shapes(layer, 1, 1, by_rows))} and ofm "
-                          f"{list(_ofm_shape(layer, 1, 1))}; this build has ifm_lines = {target.params['ifm_lines']}, "
-                          f"ofm_lines = {target.params['ofm_lines']}")
+        raise KernelError(
+            f"layer {layer.name}: one result needs ifm "
+            f"{list(ifm_shapes(layer, 1, 1, by_rows))} and ofm "
+            f"{list(_ofm_shape(layer, 1, 1))}; this build has ifm_lines = "
+            f"{target.params['ifm_lines']}, "
+            f"ofm_lines = {target.params['ofm_lines']}"
+        )
     return Tiling(best[1], best[2], _taps(target, layer))
 
 
 def check_tiling(target, layer, images, flat, tiling):
-    """Refuses a :class:`Tiling` that someone has chosen for ``layer``, if this build cannot hold its tiles."""
+    """Refuses a :class:`Tiling` that someone has chosen for ``layer``, if this build cannot hold
+    its tiles."""
     if not isinstance(tiling, Tiling):
         raise KernelError(f"tilings: layer {layer.name} has {tiling!r}, expected a Tiling")
     for what in ("rows", "columns", "taps"):
@@ -138,21 +164,29 @@ def check_tiling(target, layer, images, flat, tiling):
     rows, columns = min(tiling.rows, height), min(tiling.columns, width)
     by_rows = _by_rows(target, layer)
     if not _fits(target, layer, rows, columns, flat, by_rows):
-        raise KernelError(f"tilings: layer {layer.name}: {rows} x {columns} results need ifm {list(ifm_shapes(layer, rows, columns, by_rows))} and "
-                          f"ofm {list(_ofm_shape(layer, rows, columns))}; this build has ifm_lines = {target.params['ifm_lines']}, "
-                          f"ofm_lines = {target.params['ofm_lines']}")
+        raise KernelError(
+            f"tilings: layer {layer.name}: {rows} x {columns} results need ifm "
+            f"{list(ifm_shapes(layer, rows, columns, by_rows))} and "
+            f"ofm {list(_ofm_shape(layer, rows, columns))}; this build has ifm_lines = "
+            f"{target.params['ifm_lines']}, "
+            f"ofm_lines = {target.params['ofm_lines']}"
+        )
 
 
 def candidates(target, layer, images, flat, start, sibling=False):
-    """Tilings worth trying in place of ``start``, for a build that overlaps loads, convolutions and stores; ``sibling``: the next
-    layer can share the tiles."""
+    """Tilings worth trying in place of ``start``, for a build that overlaps loads, convolutions and
+    stores; ``sibling``: the next layer can share the tiles."""
     if layer.second is not None:
         return []
     height = images if flat else layer.result.height
-    rows = sorted({_even(height, r) for r in range(1, start.rows + 1) if -(-height // r) <= 8}, reverse=True)
+    rows = sorted(
+        {_even(height, r) for r in range(1, start.rows + 1) if -(-height // r) <= 8}, reverse=True
+    )
     total = layer.taps[0] * layer.taps[1] * len(layer.reads(0)) + layer.by_tap
     sizes = {start.taps}
-    per = target.tap_rows(ofm_channels(_most_channels(layer.result)), ifm_channels(_most_channels(layer.source)))
+    per = target.tap_rows(
+        ofm_channels(_most_channels(layer.result)), ifm_channels(_most_channels(layer.source))
+    )
     half = target.params["ker_rows"] // (2 * per)
     if layer.weights is not None and total > 1:
         sizes |= {t for t in (half, -(-total // 2), -(-total // 3)) if 1 <= t <= start.taps}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where a program, its inputs and its results lie in main memory."""
+
 from quintet.gateware.cores.pim.isa import ISA
 
 from ..inputs import KernelError, check_whole
@@ -16,7 +17,8 @@ class Areas:
     ----------
     program_at : address of the program
     gmem : address of GMem 0; ``None``: the next multiple of 64 behind the program
-    inputs, outputs : GMem addresses; ``outputs`` ``None``: the next multiple of 64 behind the inputs
+    inputs, outputs : GMem addresses; ``outputs`` ``None``:
+        the next multiple of 64 behind the inputs
     input_bytes, output_bytes : their sizes
 
     Attributes
@@ -29,11 +31,20 @@ class Areas:
     KernelError
         Areas that overlap, or do not lie in 4 GiB.
     """
+
     def __init__(self, program_at, gmem, inputs, outputs, input_bytes, output_bytes):
         self.gmem = None if gmem is None else check_whole("gmem", gmem, 0, _END - 1)
         inputs = check_whole("inputs", inputs, 0, _END - 1)
-        outputs = (inputs + input_bytes + 63) & -64 if outputs is None else check_whole("outputs", outputs, 0, _END - 1)
-        self.offsets, self.program_at, self._program_bytes = (inputs, outputs), self._program(program_at), 0
+        outputs = (
+            (inputs + input_bytes + 63) & -64
+            if outputs is None
+            else check_whole("outputs", outputs, 0, _END - 1)
+        )
+        self.offsets, self.program_at, self._program_bytes = (
+            (inputs, outputs),
+            self._program(program_at),
+            0,
+        )
         self._sizes = input_bytes, output_bytes
         self._check(self.gmem or 0, self._arrays(self.gmem or 0))
 
@@ -45,17 +56,25 @@ class Areas:
         return int(at)
 
     def _arrays(self, gmem):
-        return [(name, gmem + at, gmem + at + size)
-                for name, at, size in zip(("the inputs", "the outputs"), self.offsets, self._sizes, strict=True)]
+        return [
+            (name, gmem + at, gmem + at + size)
+            for name, at, size in zip(
+                ("the inputs", "the outputs"), self.offsets, self._sizes, strict=True
+            )
+        ]
 
     @staticmethod
     def _check(gmem, areas):
         for name, begin, end in areas:
             if end > _END:
                 raise KernelError(f"{name}, {begin:#x} to {end:#x}, lie past the end of 4 GiB")
-        for (first, begin, end), (second, low, high) in ((a, b) for n, a in enumerate(areas) for b in areas[n + 1:]):
+        for (first, begin, end), (second, low, high) in (
+            (a, b) for n, a in enumerate(areas) for b in areas[n + 1 :]
+        ):
             if begin < high and low < end:
-                raise KernelError(f"{first}, {begin:#x} to {end:#x}, and {second}, {low:#x} to {high:#x}, overlap")
+                raise KernelError(
+                    f"{first}, {begin:#x} to {end:#x}, and {second}, {low:#x} to {high:#x}, overlap"
+                )
 
     def put_program(self, size):
         """The size of the program, once it is known."""
@@ -67,7 +86,9 @@ class Areas:
     def check_program(self, at):
         """Refuses a place of the program; returns it."""
         at = self._program(at)
-        self._check(self.gmem, [("the program", at, at + self._program_bytes), *self._arrays(self.gmem)])
+        self._check(
+            self.gmem, [("the program", at, at + self._program_bytes), *self._arrays(self.gmem)]
+        )
         return at
 
     @property

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the instructions of one core: registers are found for addresses, local memory is given out."""
+"""Writes the instructions of one core: registers are found for addresses, local memory is given
+out."""
+
 from itertools import groupby
 
 import numpy as np
@@ -19,20 +21,22 @@ _PINNED_MOST = 24
 class CoreBuilder:
     """One core's program under construction.
 
-    A value once in a register is used again; where one operand alone differs from what registers hold, the instruction's
-    offset reaches it. :meth:`loop` begins a stretch that may be repeated: it relies on pinned registers alone.
+    A value once in a register is used again; where one operand alone differs from what registers
+    hold, the instruction's offset reaches it. :meth:`loop` begins a stretch that may be repeated:
+    it relies on pinned registers alone.
 
     Parameters
     ----------
     params : dict, build parameters
     number : of the core
     """
+
     def __init__(self, params, number):
         self.params, self.number = params, number
         self.words, self.groups = [], []
         self.arrays = self.biases = self.used = 0
-        self.widest = 8             # bits
-        self._known = {}            # register -> value, the least recently used first
+        self.widest = 8  # bits
+        self._known = {}  # register -> value, the least recently used first
         self._pinned = set()
         self._widths = None
 
@@ -43,30 +47,44 @@ class CoreBuilder:
         address = self.used
         self.used += size
         if self.used > self.params["lmem_bytes"]:
-            raise KernelError(f"{what}: {self.used} bytes of local memory are needed, there are {self.params['lmem_bytes']} "
-                              "(lmem_bytes)")
+            raise KernelError(
+                f"{what}: {self.used} bytes of local memory are needed, there are "
+                f"{self.params['lmem_bytes']} "
+                "(lmem_bytes)"
+            )
         return address
 
     def fits(self, rows, cols, biased):
         """Whether another group fits this core."""
         p = self.params
         arrays = -(-rows // p["xb_rows"]) * -(-cols // p["xb_cols"])
-        return (rows <= 1024 and cols <= 1024 and arrays <= min(16, p["arrays"] - self.arrays)
-                and self.biases + (cols if biased else 0) <= p["bias_words"] and len(self.groups) < p["groups"])
+        return (
+            rows <= 1024
+            and cols <= 1024
+            and arrays <= min(16, p["arrays"] - self.arrays)
+            and self.biases + (cols if biased else 0) <= p["bias_words"]
+            and len(self.groups) < p["groups"]
+        )
 
     @property
     def left(self):
         """What groups may still take, in words."""
         p = self.params
-        return (f"{p['arrays'] - self.arrays} arrays of {p['xb_rows']} x {p['xb_cols']}, {p['bias_words'] - self.biases} biases, "
-                f"{p['groups'] - len(self.groups)} groups")
+        return (
+            f"{p['arrays'] - self.arrays} arrays of {p['xb_rows']} x {p['xb_cols']}, "
+            f"{p['bias_words'] - self.biases} biases, "
+            f"{p['groups'] - len(self.groups)} groups"
+        )
 
     def group(self, weights, bias, shift, what):
         """Number of a new group with ``weights`` (rows, cols)."""
         rows, cols = weights.shape
         if not self.fits(rows, cols, bias is not None):
-            raise KernelError(f"{what}: a group of {rows} x {cols}{' with bias' if bias is not None else ''} does not fit what is "
-                              f"left of the core ({self.left})")
+            raise KernelError(
+                f"{what}: a group of {rows} x {cols}{' with bias' if bias is not None else ''} "
+                f"does not fit what is "
+                f"left of the core ({self.left})"
+            )
         count = -(-rows // self.params["xb_rows"]) * -(-cols // self.params["xb_cols"])
         ids = tuple(range(self.arrays, self.arrays + count))
         self.arrays += count
@@ -85,8 +103,11 @@ class CoreBuilder:
             self._pinned.add(self.register(value))
 
     def pointer(self, address):
-        """A pinned pair (its even register) with a global address, which :meth:`advance` may move."""
-        even = next(r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned)
+        """A pinned pair (its even register) with a global address, which :meth:`advance` may
+        move."""
+        even = next(
+            r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned
+        )
         for register, value in ((even, 0), (even + 1, address)):
             self._known.pop(register, None)
             self._pinned.add(register)
@@ -118,8 +139,8 @@ class CoreBuilder:
         return free
 
     def _operands(self, *wanted):
-        """``(registers, offset_value, offset_select)`` for operands (address, select bit, scale), 0 where the offset does
-        not reach."""
+        """``(registers, offset_value, offset_select)`` for operands (address, select bit, scale), 0
+        where the offset does not reach."""
         held = set(self._known.values())
         missing = [w for w in wanted if w[0] & _LOW32 not in held]
         if missing and all(bit for _, bit, _ in missing):
@@ -128,7 +149,9 @@ class CoreBuilder:
                 if (address - base) % scale:
                     continue
                 offset = (address - base) // scale
-                if abs(offset) < 1 << 28 and all((a - offset * s) & _LOW32 in held for a, _, s in missing):
+                if abs(offset) < 1 << 28 and all(
+                    (a - offset * s) & _LOW32 in held for a, _, s in missing
+                ):
                     values = [a - offset * s if (a, b, s) in missing else a for a, b, s in wanted]
                     select = sum({b for a, b, s in missing})
                     return [self.register(v) for v in values], offset, select
@@ -147,33 +170,64 @@ class CoreBuilder:
 
     def mvmul(self, target, source, group, relu=False):
         rs1 = self.register(source)
-        self.emit("mvmul", rd=self.register(target, (rs1,)), rs1=rs1, mbiw=8, relu=int(relu), group=group)
+        self.emit(
+            "mvmul", rd=self.register(target, (rs1,)), rs1=rs1, mbiw=8, relu=int(relu), group=group
+        )
 
     def vector2(self, mnemonic, target, first, second, count, *, size=1, out=None):
         """``vvadd``, ``vvmax`` ...; ``size``, ``out``: bytes of an element."""
         for k in range(0, count, LENGTH_MOST):
             (rd, rs1, rs2), offset, select = self._operands(
-                (target + k * (out or size), 1, out or size), (first + k * size, 2, size), (second + k * size, 4, size))
-            self.emit(mnemonic, rd=rd, rs1=rs1, rs2=rs2, len=min(LENGTH_MOST, count - k), offset_value=offset,
-                      offset_select=select)
+                (target + k * (out or size), 1, out or size),
+                (first + k * size, 2, size),
+                (second + k * size, 4, size),
+            )
+            self.emit(
+                mnemonic,
+                rd=rd,
+                rs1=rs1,
+                rs2=rs2,
+                len=min(LENGTH_MOST, count - k),
+                offset_value=offset,
+                offset_select=select,
+            )
 
     def vector1(self, mnemonic, target, source, count, *, size=1, out=None):
         """``vrelu``, ``vtanh``, ``vsigm``."""
         for k in range(0, count, LENGTH_MOST):
-            (rd, rs1), offset, select = self._operands((target + k * (out or size), 1, out or size), (source + k * size, 2, size))
-            self.emit(mnemonic, rd=rd, rs1=rs1, len=min(LENGTH_MOST, count - k), offset_value=offset, offset_select=select)
+            (rd, rs1), offset, select = self._operands(
+                (target + k * (out or size), 1, out or size), (source + k * size, 2, size)
+            )
+            self.emit(
+                mnemonic,
+                rd=rd,
+                rs1=rs1,
+                len=min(LENGTH_MOST, count - k),
+                offset_value=offset,
+                offset_select=select,
+            )
 
     def move(self, target, source, size):
         for k in range(0, size, LENGTH_MOST):
             (rd, rs1), offset, select = self._operands((target + k, 1, 1), (source + k, 2, 1))
-            self.emit("lmv", rd=rd, rs1=rs1, size=min(LENGTH_MOST, size - k), offset_value=offset, offset_select=select)
+            self.emit(
+                "lmv",
+                rd=rd,
+                rs1=rs1,
+                size=min(LENGTH_MOST, size - k),
+                offset_value=offset,
+                offset_select=select,
+            )
 
     def fill(self, target, value, size):
         for k in range(0, size, LENGTH_MOST):
-            self.emit("lldi", rd=self.register(target + k), imm=value, size=min(LENGTH_MOST, size - k))
+            self.emit(
+                "lldi", rd=self.register(target + k), imm=value, size=min(LENGTH_MOST, size - k)
+            )
 
     def gather(self, target, source, stride, count, size):
-        """``count`` pieces of ``size`` bytes, ``stride`` pieces apart, side by side: an element each, if they are small enough."""
+        """``count`` pieces of ``size`` bytes, ``stride`` pieces apart, side by side: an element
+        each, if they are small enough."""
         if 8 * size > self.params["max_biw"]:
             for k in range(count):
                 self.move(target + k * size, source + k * stride * size, size)
@@ -200,19 +254,35 @@ class CoreBuilder:
         """From global memory at ``pointer`` + ``offset``."""
         for k in range(0, size, LENGTH_MOST):
             at = offset + k
-            self.emit("ld", rd=self.register(target + k), rs1=pointer, size=min(LENGTH_MOST, size - k), offset_value=at,
-                      offset_select=2 if at else 0)
+            self.emit(
+                "ld",
+                rd=self.register(target + k),
+                rs1=pointer,
+                size=min(LENGTH_MOST, size - k),
+                offset_value=at,
+                offset_select=2 if at else 0,
+            )
 
     def store(self, pointer, source, size, offset=0):
         for k in range(0, size, LENGTH_MOST):
             at = offset + k
-            self.emit("st", rd=pointer, rs1=self.register(source + k), size=min(LENGTH_MOST, size - k), offset_value=at,
-                      offset_select=1 if at else 0)
+            self.emit(
+                "st",
+                rd=pointer,
+                rs1=self.register(source + k),
+                size=min(LENGTH_MOST, size - k),
+                offset_value=at,
+                offset_select=1 if at else 0,
+            )
 
     def send(self, source, core, size):
         for k in range(0, size, LENGTH_MOST):
-            self.emit("send", rs1=self.register(source + k), core=core, size=min(LENGTH_MOST, size - k))
+            self.emit(
+                "send", rs1=self.register(source + k), core=core, size=min(LENGTH_MOST, size - k)
+            )
 
     def recv(self, target, core, size):
         for k in range(0, size, LENGTH_MOST):
-            self.emit("recv", rd=self.register(target + k), core=core, size=min(LENGTH_MOST, size - k))
+            self.emit(
+                "recv", rd=self.register(target + k), core=core, size=min(LENGTH_MOST, size - k)
+            )

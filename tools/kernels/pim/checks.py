@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Build parameters that the library is given, checked."""
+
 from quintet.gateware.cores.pim.params import SPACE
 
 from ..inputs import KernelError
@@ -11,6 +12,9 @@ def check_params(params):
     """Refuses build parameters that are not whole."""
     if not isinstance(params, dict):
         raise KernelError(f"params must be a dict of build parameters, not {type(params).__name__}")
-    for names, what in ((SPACE.parameters.keys() - params.keys(), "lack"), (params.keys() - SPACE.parameters.keys(), "have an unknown")):
+    for names, what in (
+        (SPACE.parameters.keys() - params.keys(), "lack"),
+        (params.keys() - SPACE.parameters.keys(), "have an unknown"),
+    ):
         if names:
             raise KernelError(f"params {what} {', '.join(sorted(map(str, names)))}")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Networks to programs: images shared out among the cores, or the columns of dense layers."""
+
 import json
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ __all__ = ["Compiled", "compile_columns", "compile_network"]
 @dataclass
 class Part:
     """A core's program: words before, words of the repeated stretch, and how often."""
+
     core: CoreBuilder
     before: list
     body: list
@@ -41,6 +43,7 @@ class Compiled:
     in_shape, out_shape, bits : of those arrays, and bits of a result
     parts : list of Part
     """
+
     image: Image
     areas: Areas
     in_shape: tuple
@@ -68,10 +71,22 @@ class Compiled:
 
     def groups(self):
         """The companion of groups, for ``.groups``: JSON text."""
-        return json.dumps({f"core{k}": [
-            {"rows": g.rows, "cols": g.cols, "arrays": list(g.arrays), "shift": g.shift, "weights": g.weights.tolist(),
-             **({"bias": g.bias.tolist()} if g.bias is not None else {})} for g in core.groups]
-            for k, core in enumerate(self.image.cores)})
+        return json.dumps(
+            {
+                f"core{k}": [
+                    {
+                        "rows": g.rows,
+                        "cols": g.cols,
+                        "arrays": list(g.arrays),
+                        "shift": g.shift,
+                        "weights": g.weights.tolist(),
+                        **({"bias": g.bias.tolist()} if g.bias is not None else {}),
+                    }
+                    for g in core.groups
+                ]
+                for k, core in enumerate(self.image.cores)
+            }
+        )
 
     def text(self, companion):
         """Source of the program; its groups come from the file ``companion``."""
@@ -80,10 +95,20 @@ class Compiled:
             lines.append(f".arrays {image.xb_rows}, {image.xb_cols}")
         lines += [f".gmem {image.gmem_base:#x}, {image.gmem_size:#x}", f'.groups "{companion}"']
         for number, part in enumerate(self.parts):
+
             def of(words, core=image.cores[number], number=number):
                 words = np.array(words, np.uint64)
-                return core_lines(replace(core, code=code_of(words, core.mode), count=len(words)), number, len(image.cores))
-            lines += [f".core {number}", f".mode {MODE_NAMES[image.cores[number].mode]}", *of(part.before)]
+                return core_lines(
+                    replace(core, code=code_of(words, core.mode), count=len(words)),
+                    number,
+                    len(image.cores),
+                )
+
+            lines += [
+                f".core {number}",
+                f".mode {MODE_NAMES[image.cores[number].mode]}",
+                *of(part.before),
+            ]
             if part.count > 1:
                 lines += [f".rept {part.count}", *of(part.body), ".endr"]
             elif part.count:
@@ -98,11 +123,15 @@ def _cores(parts, mode):
         count = len(part.before) + len(part.body) * part.count
         if count * STORAGES[MODES[mode]].size >= 1 << 32:
             raise KernelError(f"core {number}: {count} instructions do not fit 4 GiB")
-        words = np.concatenate([np.array(part.before, np.uint64), np.tile(np.array(part.body, np.uint64), part.count)])
+        words = np.concatenate(
+            [np.array(part.before, np.uint64), np.tile(np.array(part.body, np.uint64), part.count)]
+        )
         try:
             code = code_of(words, MODES[mode])
         except CodeError as error:
-            raise KernelError(f"mode {mode}: core {number}, instruction {error.index}: {error}") from None
+            raise KernelError(
+                f"mode {mode}: core {number}, instruction {error.index}: {error}"
+            ) from None
         cores.append(CoreProgram(code, len(words), MODES[mode], groups=part.core.groups))
     return cores
 
@@ -111,7 +140,15 @@ def _link(network, params, parts, images, mode, areas):
     image = Image(_cores(parts, mode), params["xb_rows"], params["xb_cols"])
     areas.put_program(len(image.data()))
     image.gmem_base = areas.gmem
-    return Compiled(image, areas, (images, *network.shapes[0]), (images, *network.shapes[-1]), network.bits, parts, mode)
+    return Compiled(
+        image,
+        areas,
+        (images, *network.shapes[0]),
+        (images, *network.shapes[-1]),
+        network.bits,
+        parts,
+        mode,
+    )
 
 
 def _check(network, params, cores, mode):
@@ -123,23 +160,34 @@ def _check(network, params, cores, mode):
     if not isinstance(mode, str) or mode not in MODES:
         raise KernelError(f"mode {mode!r}, expected {', '.join(MODES)}")
     if network.bits > params["max_biw"]:
-        raise KernelError(f"results of {network.bits} bits, this build has {params['max_biw']} (max_biw)")
+        raise KernelError(
+            f"results of {network.bits} bits, this build has {params['max_biw']} (max_biw)"
+        )
 
 
 def _part(params, number, network, offsets, chunk, count):
-    """The whole network on one core, ``count`` times ``chunk`` images from ``offsets``, GMem addresses of inputs and results."""
+    """The whole network on one core, ``count`` times ``chunk`` images from ``offsets``, GMem
+    addresses of inputs and results."""
     try:
-        return _whole_network(CoreBuilder(params, number), network, offsets, chunk, count, thrifty=False)
+        return _whole_network(
+            CoreBuilder(params, number), network, offsets, chunk, count, thrifty=False
+        )
     except KernelError:
         try:
-            return _whole_network(CoreBuilder(params, number), network, offsets, chunk, count, thrifty=True)
+            return _whole_network(
+                CoreBuilder(params, number), network, offsets, chunk, count, thrifty=True
+            )
         except KernelError:
             pass
         raise
 
 
 def _whole_network(core, network, offsets, chunk, count, thrifty):
-    (size_in, size_out), (shape_in, *_, shape_out), first = network.sizes, network.shapes, network.layers[0]
+    (size_in, size_out), (shape_in, *_, shape_out), first = (
+        network.sizes,
+        network.shapes,
+        network.layers[0],
+    )
     given, taken = (core.pointer(at) for at in offsets)
     staged = core.allocate(chunk * size_in, "the input")
     padded = isinstance(first, Conv) and any(first.pads)
@@ -148,7 +196,9 @@ def _whole_network(core, network, offsets, chunk, count, thrifty):
     else:
         source = Allocation(staged, shape_in, size_in if len(shape_in) == 1 else None)
     results = core.allocate(chunk * size_out, "the results")
-    output = Allocation(results, shape_out, size_out if len(shape_out) == 1 else None, size=network.bits // 8)
+    output = Allocation(
+        results, shape_out, size_out if len(shape_out) == 1 else None, size=network.bits // 8
+    )
     steps = lower(core, network, source, output, thrifty)
     before = core.words
     core.words = []
@@ -167,9 +217,21 @@ def _whole_network(core, network, offsets, chunk, count, thrifty):
     return Part(core, before, core.words, count)
 
 
-def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0, outputs=None, mode="packed", gmem=None,
-                    program_at=0):
-    """A program in which every core takes its share of the images through the whole network; weights lie in each.
+def compile_network(
+    network,
+    params,
+    *,
+    images=1,
+    cores=None,
+    chunk=1,
+    inputs=0,
+    outputs=None,
+    mode="packed",
+    gmem=None,
+    program_at=0,
+):
+    """A program in which every core takes its share of the images through the whole network;
+    weights lie in each.
 
     Parameters
     ----------
@@ -178,7 +240,8 @@ def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0,
     images : how many; a multiple of ``cores * chunk``
     cores : used, by default as many of those built as share out the images
     chunk : images loaded and stored at once
-    inputs, outputs : GMem addresses of the arrays int8 [images, ...] and int8/16/32 [images, ...]; by default one behind the other
+    inputs, outputs : GMem addresses of the arrays int8 [images, ...] and int8/16/32 [images,
+        ...]; by default one behind the other
     mode : code form, ``"64"`` or ``"packed"``; ``"32"`` only where no instruction needs an offset
     gmem : main-memory address of GMem 0, by default behind the program
     program_at : main-memory address of the program
@@ -189,22 +252,52 @@ def compile_network(network, params, *, images=1, cores=None, chunk=1, inputs=0,
     """
     _check(network, params, cores, mode)
     images, chunk = check_whole("images", images, 1), check_whole("chunk", chunk, 1)
-    cores = next((n for n in range(params["cores"], 1, -1) if images % (n * chunk) == 0), 1) if cores is None else int(cores)
+    cores = (
+        next((n for n in range(params["cores"], 1, -1) if images % (n * chunk) == 0), 1)
+        if cores is None
+        else int(cores)
+    )
     if images % (cores * chunk):
-        raise KernelError(f"{images} images do not share out among {cores} cores in chunks of {chunk}")
+        raise KernelError(
+            f"{images} images do not share out among {cores} cores in chunks of {chunk}"
+        )
     size_in, size_out = network.sizes
     areas = Areas(program_at, gmem, inputs, outputs, images * size_in, images * size_out)
     if len(network.shapes[-1]) == 3 and chunk > 1:
         raise KernelError("a network that ends with a map takes chunks of one image")
     share = images // cores
-    parts = [_part(params, number, network, [at + number * share * size for at, size in zip(areas.offsets, network.sizes, strict=True)],
-                   chunk, share // chunk) for number in range(cores)]
+    parts = [
+        _part(
+            params,
+            number,
+            network,
+            [
+                at + number * share * size
+                for at, size in zip(areas.offsets, network.sizes, strict=True)
+            ],
+            chunk,
+            share // chunk,
+        )
+        for number in range(cores)
+    ]
     return _link(network, params, parts, images, mode, areas)
 
 
-def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=None, mode="packed", gmem=None, program_at=0):
-    """A program for dense layers in which every core holds some columns of each layer; core 0 gathers and shares out what
-    lies between. Arguments as of :func:`compile_network`; ``cores`` : by default all built.
+def compile_columns(
+    network,
+    params,
+    *,
+    images=1,
+    cores=None,
+    inputs=0,
+    outputs=None,
+    mode="packed",
+    gmem=None,
+    program_at=0,
+):
+    """A program for dense layers in which every core holds some columns of each layer; core 0
+    gathers and shares out what lies between. Arguments as of :func:`compile_network`; ``cores`` :
+    by default all built.
 
     Raises
     ------
@@ -212,7 +305,10 @@ def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=
         A layer that is not dense, or what does not fit.
     """
     _check(network, params, cores, mode)
-    images, cores = check_whole("images", images, 1), params["cores"] if cores is None else int(cores)
+    images, cores = (
+        check_whole("images", images, 1),
+        params["cores"] if cores is None else int(cores),
+    )
     for layer in network.layers:
         if not isinstance(layer, Dense):
             raise KernelError(f"{layer.name}: only dense layers are cut by columns")
@@ -232,8 +328,11 @@ def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=
             if a >= b:
                 row.append(None)
                 continue
-            piece = replace(layer, weights=np.ascontiguousarray(layer.weights[:, a:b]),
-                            bias=None if layer.bias is None else layer.bias[a:b])
+            piece = replace(
+                layer,
+                weights=np.ascontiguousarray(layer.weights[:, a:b]),
+                bias=None if layer.bias is None else layer.bias[a:b],
+            )
             row.append((DenseParts(core, piece), a, b))
         shares.append(row)
     befores = [core.words for core in builders]
@@ -259,5 +358,8 @@ def compile_columns(network, params, *, images=1, cores=None, inputs=0, outputs=
     builders[0].advance(taken, size_out)
     for core, pointer in zip(builders, pointers, strict=True):
         core.advance(pointer, size_in)
-    parts = [Part(core, before, core.words, images) for core, before in zip(builders, befores, strict=True)]
+    parts = [
+        Part(core, before, core.words, images)
+        for core, before in zip(builders, befores, strict=True)
+    ]
     return _link(network, params, parts, images, mode, areas)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Jobs of compiled networks (docs/reference/jobs.md)."""
+
 import gzip
 from pathlib import Path
 
@@ -18,14 +19,36 @@ __all__ = ["write_job"]
 def needs(compiled):
     """Build parameters that a program needs, for ``[params]``."""
     cores = [part.core for part in compiled.parts]
-    used = {"cores": len(cores), "arrays": max(core.arrays for core in cores), "groups": max(len(core.groups) for core in cores),
-            "bias_words": max(core.biases for core in cores), "lmem_bytes": max(core.used for core in cores),
-            "max_biw": max(core.widest for core in cores)}
-    return {"xb_rows": compiled.image.xb_rows, "xb_cols": compiled.image.xb_cols,
-            **{key: min(v for v in SPACE.parameters[key].legal if v >= value) for key, value in used.items()}}
+    used = {
+        "cores": len(cores),
+        "arrays": max(core.arrays for core in cores),
+        "groups": max(len(core.groups) for core in cores),
+        "bias_words": max(core.biases for core in cores),
+        "lmem_bytes": max(core.used for core in cores),
+        "max_biw": max(core.widest for core in cores),
+    }
+    return {
+        "xb_rows": compiled.image.xb_rows,
+        "xb_cols": compiled.image.xb_cols,
+        **{
+            key: min(v for v in SPACE.parameters[key].legal if v >= value)
+            for key, value in used.items()
+        },
+    }
 
 
-def write_job(folder, name, compiled, values, params, *, at=None, comment="", cycles=1_000_000_000, labels=None):
+def write_job(
+    folder,
+    name,
+    compiled,
+    values,
+    params,
+    *,
+    at=None,
+    comment="",
+    cycles=1_000_000_000,
+    labels=None,
+):
     """Write ``name.toml``, ``name.s``, ``name_groups.json.gz`` and ``name_x.npy`` into ``folder``.
 
     Parameters
@@ -51,15 +74,35 @@ def write_job(folder, name, compiled, values, params, *, at=None, comment="", cy
     check_params(params)
     for key, has in (("xb_rows", compiled.image.xb_rows), ("xb_cols", compiled.image.xb_cols)):
         if params[key] != has:
-            raise KernelError(f"params have {key} = {params[key]}, the program was compiled for {has}")
+            raise KernelError(
+                f"params have {key} = {params[key]}, the program was compiled for {has}"
+            )
     values = integers("inputs", values, compiled.in_shape, 8, floats=False).astype(np.int8)
     at = compiled.areas.check_program(compiled.areas.program_at if at is None else at)
     cycles = check_whole("cycles", cycles, 1)
     notes = "".join(f"# {line}\n" for line in comment.splitlines())
     groups = f"{name}_groups.json.gz"
-    program = Source(f"{name}.s", notes + compiled.text(groups), {groups: gzip.compress(compiled.groups().encode(), 9, mtime=0)})
-    job = Job(core="pim", program=program, program_at=at, params=needs(compiled), loads=[Load(compiled.inputs, values, f"{name}_x.npy")],
-              saves=[Save(compiled.outputs, f"{name}_y.npy", dtype=f"int{compiled.bits}", shape=compiled.out_shape,
-                          recognition=None if labels is None else Recognition(np.asarray(labels)))],
-              cycle_limit=cycles, origin=f"job {name}")
+    program = Source(
+        f"{name}.s",
+        notes + compiled.text(groups),
+        {groups: gzip.compress(compiled.groups().encode(), 9, mtime=0)},
+    )
+    job = Job(
+        core="pim",
+        program=program,
+        program_at=at,
+        params=needs(compiled),
+        loads=[Load(compiled.inputs, values, f"{name}_x.npy")],
+        saves=[
+            Save(
+                compiled.outputs,
+                f"{name}_y.npy",
+                dtype=f"int{compiled.bits}",
+                shape=compiled.out_shape,
+                recognition=None if labels is None else Recognition(np.asarray(labels)),
+            )
+        ],
+        cycle_limit=cycles,
+        origin=f"job {name}",
+    )
     return job.save(Path(folder, f"{name}.toml"), comment=comment)

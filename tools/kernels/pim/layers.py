@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers as instructions of one core: dense, convolution by rows or by neighbourhoods, pooling. Weights stay in the arrays."""
+"""Layers as instructions of one core: dense, convolution by rows or by neighbourhoods, pooling.
+Weights stay in the arrays."""
+
 import numpy as np
 
 from ..inputs import KernelError
@@ -9,8 +11,10 @@ __all__ = ["DenseParts", "Allocation", "lower", "place"]
 
 
 class Allocation:
-    """Where a layer's values lie: ``address`` of the first, ``pitch`` bytes from row to row, ``size`` bytes of one; ``halves``:
-    the even columns of a row before the odd ones, as pooling likes it."""
+    """Where a layer's values lie: ``address`` of the first, ``pitch`` bytes from row to row,
+    ``size`` bytes of one; ``halves``: the even columns of a row before the odd ones, as pooling
+    likes it."""
+
     def __init__(self, address, shape, pitch=None, halves=False, size=1):
         self.address, self.shape, self.halves, self.size = address, shape, halves, size
         self.pitch = pitch if pitch is not None else int(np.prod(shape[1:])) * size
@@ -26,17 +30,22 @@ class Allocation:
 
 # Dense
 
-class DenseCut:
-    """How the sum of a layer with more rows than a group takes is finished: (sum of products + ``first``) >> ``early``, +
-    ``rest``, >> ``late``.
 
-    With B, the bias and what rounds, y = (sum + B) >> shift. As a rule sum + B fits 32 bits whatever the inputs are; B is then
-    the bias of the first group. Where it might not, B = rest * 2^early + first, so that no step leaves 32 bits; with shift 0
-    ``rest`` comes last, and where that sum saturates so does the result.
+class DenseCut:
+    """How the sum of a layer with more rows than a group takes is finished: (sum of products +
+    ``first``) >> ``early``, + ``rest``, >> ``late``.
+
+    With B, the bias and what rounds, y = (sum + B) >> shift. As a rule sum + B fits 32 bits
+    whatever the inputs are; B is then the bias of the first group. Where it might not, B = rest *
+    2^early + first, so that no step leaves 32 bits; with shift 0 ``rest`` comes last, and where
+    that sum saturates so does the result.
     """
+
     def __init__(self, layer):
         weights = layer.weights.astype(np.int64)
-        most, least = (np.maximum(weights * a, weights * b).sum(0) for a, b in ((127, -128), (-127, 128)))
+        most, least = (
+            np.maximum(weights * a, weights * b).sum(0) for a, b in ((127, -128), (-127, 128))
+        )
         whole = (0 if layer.bias is None else layer.bias.astype(np.int64)) + (1 << layer.shift >> 1)
         whole = np.broadcast_to(whole, weights.shape[1:])
         if (whole + most < 1 << 31).all() and (whole - least >= -1 << 31).all():
@@ -48,7 +57,9 @@ class DenseCut:
 
 
 class DenseParts:
-    """A dense layer in groups: pairs (first input, group), and the local memory that a cut one needs."""
+    """A dense layer in groups: pairs (first input, group), and the local memory that a cut one
+    needs."""
+
     def __init__(self, core, layer):
         self.core, self.layer = core, layer
         rows, cols = layer.weights.shape
@@ -58,16 +69,24 @@ class DenseParts:
             return
         tiles = -(-cols // core.params["xb_cols"])
         if tiles > 16:
-            raise KernelError(f"{layer.name}: {cols} outputs take {tiles} arrays side by side, expected at most 16")
+            raise KernelError(
+                f"{layer.name}: {cols} outputs take {tiles} arrays side by side, expected at "
+                f"most 16"
+            )
         if cols > 1024:
             raise KernelError(f"{layer.name}: {cols} outputs, expected at most 1024")
         self.cut = cut = DenseCut(layer)
         step = min(1024, 16 // tiles * core.params["xb_rows"])
         first = cut.first.astype(np.int32) if cut.first.any() else None
-        self.groups = [(k, core.group(layer.weights[k:k + step], None if k else first, 0, layer.name))
-                       for k in range(0, rows, step)]
+        self.groups = [
+            (k, core.group(layer.weights[k : k + step], None if k else first, 0, layer.name))
+            for k in range(0, rows, step)
+        ]
         if core.params["max_biw"] < 32:
-            raise KernelError(f"{layer.name}: {rows} inputs take sums of 32 bits, this build has {core.params['max_biw']} (max_biw)")
+            raise KernelError(
+                f"{layer.name}: {rows} inputs take sums of 32 bits, this build has "
+                f"{core.params['max_biw']} (max_biw)"
+            )
         self.sums, self.part, self.late = (core.allocate(4 * cols, layer.name) for _ in range(3))
         # Element by element the number of places to shift.
         core.constants(self.late, [cut.late] * cols)
@@ -106,30 +125,36 @@ class _Dense:
         self.parts, self.source, self.target = DenseParts(core, layer), source, target
 
     def emit(self, image):
-        self.parts.emit(self.target.address + image * self.target.pitch,
-                        self.source.address + image * self.source.pitch if len(self.source.shape) == 1 else self.source.address)
+        self.parts.emit(
+            self.target.address + image * self.target.pitch,
+            self.source.address + image * self.source.pitch
+            if len(self.source.shape) == 1
+            else self.source.address,
+        )
 
 
 # Convolution
 
-#: Cycles that an instruction is reckoned with, where two ways are compared: code comes from a memory that all cores share.
+#: Cycles that an instruction is reckoned with, where two ways are compared: code comes from a
+#: memory that all cores share.
 _FETCH = 2
 
 
 def row_matrix(layer, padded, width, halves):
-    """The matrix that makes a whole row of results of the padded rows it reaches over: (rows * padded width * channels,
-    columns * outputs)."""
+    """The matrix that makes a whole row of results of the padded rows it reaches over: (rows *
+    padded width * channels, columns * outputs)."""
     _, _, channels, out = layer.weights.shape
     (high, wide), (_, stride), (down, across) = layer.span, layer.strides, layer.dilations
     matrix = np.zeros((high, padded, channels, width, out), np.int8)
     for x in range(width):
         at = (x % 2 * (width // 2) + x // 2) if halves else x
-        matrix[::down, x * stride:x * stride + wide:across, :, at] = layer.weights
+        matrix[::down, x * stride : x * stride + wide : across, :, at] = layer.weights
     return matrix.reshape(high * padded * channels, width * out)
 
 
 class _ConvRows:
     """A row of results with one multiplication: the matrix repeats the kernel for every column."""
+
     @staticmethod
     def cycles(core, layer, source, shape):
         """Of the whole layer, or ``None`` where it does not fit."""
@@ -149,15 +174,22 @@ class _ConvRows:
     def emit(self, image):
         self.core.widths(8, self.layer.bits)
         for y in range(self.target.shape[0]):
-            self.core.mvmul(self.target.row(y), self.source.row(y * self.layer.strides[0]), self.group, self.layer.relu)
+            self.core.mvmul(
+                self.target.row(y),
+                self.source.row(y * self.layer.strides[0]),
+                self.group,
+                self.layer.relu,
+            )
 
 
 class _ConvPatches:
-    """One multiplication a position; its neighbourhood is gathered piece by piece, into two buffers in turn. One that lies in
-    one piece is read where it is."""
+    """One multiplication a position; its neighbourhood is gathered piece by piece, into two buffers
+    in turn. One that lies in one piece is read where it is."""
+
     @staticmethod
     def pieces(layer):
-        """``(bytes, [(row, column) of each])``: a row of the kernel, or with dilation a place of it."""
+        """``(bytes, [(row, column) of each])``: a row of the kernel, or with dilation a place of
+        it."""
         kh, kw, channels, _ = layer.weights.shape
         down, across = layer.dilations
         if across == 1:
@@ -180,7 +212,11 @@ class _ConvPatches:
         weights = layer.weights.reshape(-1, layer.outputs)
         self.group = core.group(weights, layer.bias, layer.shift, layer.name)
         self.size, self.places = self.pieces(layer)
-        self.patches = [core.allocate(len(weights), layer.name) for _ in range(2)] if len(self.places) > 1 else []
+        self.patches = (
+            [core.allocate(len(weights), layer.name) for _ in range(2)]
+            if len(self.places) > 1
+            else []
+        )
         # A register for each piece of a buffer: the offset then reaches the source.
         for patch in self.patches:
             for n in range(len(self.places)):
@@ -197,16 +233,24 @@ class _ConvPatches:
                 if self.patches:
                     patch = self.patches[(y * w + x) % 2]
                     for n, (r, c) in enumerate(self.places):
-                        core.move(patch + n * self.size, source + r * self.source.pitch + c * channels, self.size)
+                        core.move(
+                            patch + n * self.size,
+                            source + r * self.source.pitch + c * channels,
+                            self.size,
+                        )
                     source = patch
-                core.mvmul(self.target.row(y) + self.target.column(x), source, self.group, layer.relu)
+                core.mvmul(
+                    self.target.row(y) + self.target.column(x), source, self.group, layer.relu
+                )
 
 
 # Pooling
 
+
 class _Pool:
-    """The larger of two rows, then of the even and the odd columns. A convolution writes them apart; else every column is
-    compared with its neighbour, and every other result gathered."""
+    """The larger of two rows, then of the even and the odd columns. A convolution writes them
+    apart; else every column is compared with its neighbour, and every other result gathered."""
+
     def __init__(self, core, layer, source, target):
         self.core, self.source, self.target = core, source, target
         self.rows = core.allocate(source.pitch, layer.name)
@@ -225,26 +269,42 @@ class _Pool:
 
 
 def place(core, shape, following, what, halves=False):
-    """A new :class:`Allocation` for the values ``shape`` in front of the layer ``following``, with its border if it has one."""
+    """A new :class:`Allocation` for the values ``shape`` in front of the layer ``following``, with
+    its border if it has one."""
     if isinstance(following, Conv) and any(following.pads):
-        (top, left, _, _), (rows, columns), channels = following.pads, following.padded(shape), shape[2]
+        (top, left, _, _), (rows, columns), channels = (
+            following.pads,
+            following.padded(shape),
+            shape[2],
+        )
         pitch = columns * channels
         # The border is zero from the start of the run on.
-        return Allocation(core.allocate(rows * pitch, following.name) + top * pitch + left * channels, shape, pitch)
-    return Allocation(core.allocate(int(np.prod(shape)), what), shape, 0 if len(shape) == 1 else None, halves)
+        return Allocation(
+            core.allocate(rows * pitch, following.name) + top * pitch + left * channels,
+            shape,
+            pitch,
+        )
+    return Allocation(
+        core.allocate(int(np.prod(shape)), what), shape, 0 if len(shape) == 1 else None, halves
+    )
 
 
 def _origin(values, layer):
     """The padded map around the place ``values``, for a convolution."""
     top, left, _, _ = layer.pads
     channels = values.shape[2]
-    return Allocation(values.address - top * values.pitch - left * channels, (*layer.padded(values.shape), channels), values.pitch)
+    return Allocation(
+        values.address - top * values.pitch - left * channels,
+        (*layer.padded(values.shape), channels),
+        values.pitch,
+    )
 
 
 def lower(core, network, source, output, thrifty):
     """The steps of a network on one core: objects with ``emit(image)``.
 
-    ``source``, ``output`` : :class:`Allocation` of input and results; for vectors their pitch is from image to image.
+    ``source``, ``output`` : :class:`Allocation` of input and results;
+        for vectors their pitch is from image to image.
     ``thrifty`` : no convolution goes by rows, which is the fewer cycles but the more arrays.
     """
     steps, given = [], source
@@ -254,15 +314,28 @@ def lower(core, network, source, output, thrifty):
         if following is None:
             target = output
         else:
-            target = place(core, shape, following, layer.name, isinstance(layer, Conv) and isinstance(following, Pool))
+            target = place(
+                core,
+                shape,
+                following,
+                layer.name,
+                isinstance(layer, Conv) and isinstance(following, Pool),
+            )
         if isinstance(layer, Conv):
             padded = _origin(given, layer)
-            costs = [(cost, kind) for kind in ((_ConvPatches,) if thrifty else (_ConvRows, _ConvPatches))
-                     if (cost := kind.cycles(core, layer, padded, shape)) is not None]
+            costs = [
+                (cost, kind)
+                for kind in ((_ConvPatches,) if thrifty else (_ConvRows, _ConvPatches))
+                if (cost := kind.cycles(core, layer, padded, shape)) is not None
+            ]
             if not costs:
-                raise KernelError(f"{layer.name}: its weights do not fit what is left of the core ({core.left})")
+                raise KernelError(
+                    f"{layer.name}: its weights do not fit what is left of the core ({core.left})"
+                )
             steps.append(min(costs, key=lambda pair: pair[0])[1](core, layer, padded, target))
         else:
-            steps.append((_Dense if isinstance(layer, Dense) else _Pool)(core, layer, given, target))
+            steps.append(
+                (_Dense if isinstance(layer, Dense) else _Pool)(core, layer, given, target)
+            )
         given = target
     return steps

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a network must give, in plain numpy integers."""
+
 import numpy as np
 
 from ..inputs import integers
@@ -40,7 +41,8 @@ def run_layer(layer, values):
 
 
 def run_network(network, values):
-    """Results of ``values`` [images, ...], whole numbers of -128 to 127; int64 [images, outputs...].
+    """Results of ``values`` [images, ...], whole numbers of -128 to 127; int64 [images,
+    outputs...].
 
     Raises
     ------

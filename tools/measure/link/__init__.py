@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Host link: its rate on the UART's wires and on USB's, compiled."""
+
 from .. import Measure
 from .rates import rate_rows
 
-MEASURES = {"rates": Measure("payload to the board and back; UART at 3 Mbaud, USB at full speed", rate_rows, ("uart", "usb"),
-                             settings={"size": 1 << 16, "mhz": 24})}
+MEASURES = {
+    "rates": Measure(
+        "payload to the board and back; UART at 3 Mbaud, USB at full speed",
+        rate_rows,
+        ("uart", "usb"),
+        settings={"size": 1 << 16, "mhz": 24},
+    )
+}

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The link and a main memory behind it, compiled; on its bus also 256 KiB of words from 0x8000_0000 on."""
+"""The link and a main memory behind it, compiled; on its bus also 256 KiB of words from 0x8000_0000
+on."""
+
 import ctypes
 import random
 from pathlib import Path
@@ -26,13 +28,26 @@ WORDS_BASE = 0x8000_0000
 
 
 class LinkTop(wiring.Component):
-    """Bridge, memory front and block RAM; ``wire`` is ``(clock_hz, baud)`` or ``None`` for byte streams."""
+    """Bridge, memory front and block RAM; ``wire`` is ``(clock_hz, baud)`` or ``None`` for byte
+    streams."""
+
     def __init__(self, *, wire=None, **arguments):
         self._wire, self._arguments = wire, arguments
-        faces = ({"line_in": In(1), "line_out": Out(1)} if wire else
-                 {"rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8))})
-        super().__init__({**faces, "registers": Out(wishbone.Signature(
-            addr_width=30, data_width=32, granularity=8, features={"err"}))})
+        faces = (
+            {"line_in": In(1), "line_out": Out(1)}
+            if wire
+            else {"rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8))}
+        )
+        super().__init__(
+            {
+                **faces,
+                "registers": Out(
+                    wishbone.Signature(
+                        addr_width=30, data_width=32, granularity=8, features={"err"}
+                    )
+                ),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -72,6 +87,7 @@ class LinkTop(wiring.Component):
 
 class Bench(Simulation):
     """One instance. ``header`` is what the info ROM holds (64 random bytes unless given)."""
+
     FUNCTIONS = {
         "link_setup": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_double]),
         "link_push": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]),
@@ -82,15 +98,27 @@ class Bench(Simulation):
         "link_waiting": (ctypes.c_uint64, [ctypes.c_void_p]),
     }
 
-    def __init__(self, *, wire=None, header=None, seed=1, stall_percent=0, line_baud=None, **arguments):
-        super().__init__(build_library(LinkTop(wire=wire, **arguments), harness=HERE / "harness.cpp",
-                                       defines={"LINK_WIRE": 1} if wire else None))
+    def __init__(
+        self, *, wire=None, header=None, seed=1, stall_percent=0, line_baud=None, **arguments
+    ):
+        super().__init__(
+            build_library(
+                LinkTop(wire=wire, **arguments),
+                harness=HERE / "harness.cpp",
+                defines={"LINK_WIRE": 1} if wire else None,
+            )
+        )
         self.clock_hz = wire[0] if wire else 24_000_000
-        self.c.link_setup(self.handle, seed, stall_percent, wire[0] / (line_baud or wire[1]) if wire else 1.0)
+        self.c.link_setup(
+            self.handle, seed, stall_percent, wire[0] / (line_baud or wire[1]) if wire else 1.0
+        )
         self.header = header or random.Random(seed).randbytes(64)
         for number in range(16):
-            self.c.link_space(self.handle, (INFO_ADDRESS - WORDS_BASE) // 4 + number,
-                              int.from_bytes(self.header[4 * number:4 * number + 4], "little"))
+            self.c.link_space(
+                self.handle,
+                (INFO_ADDRESS - WORDS_BASE) // 4 + number,
+                int.from_bytes(self.header[4 * number : 4 * number + 4], "little"),
+            )
 
     def push(self, data):
         self.c.link_push(self.handle, bytes(data), len(data))
@@ -121,11 +149,12 @@ class Bench(Simulation):
         """Writes above main memory since the last call: (address, word, byte enables)."""
         buffer = (ctypes.c_uint32 * (3 << 16))()
         count = self.c.link_log(self.handle, buffer, len(buffer))
-        return [tuple(buffer[at:at + 3]) for at in range(0, count, 3)]
+        return [tuple(buffer[at : at + 3]) for at in range(0, count, 3)]
 
 
 class BenchPipe(Pipe):
     """A pipe to a bench, in simulated time."""
+
     def __init__(self, bench, *, rate=None):
         self.bench, self.name, self.bytes_per_second = bench, "bench", rate
 

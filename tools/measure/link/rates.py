@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rates of the link: a bench with its UART or its USB device, payload to the board and back, contents checked."""
+"""Rates of the link: a bench with its UART or its USB device, payload to the board and back,
+contents checked."""
+
 import random
 import struct
 
@@ -7,12 +9,38 @@ from ....gateware.info import PROTOCOL_VERSION
 from ...link.client import LinkClient
 from .. import Differs, Row
 
-__all__ = ["BAUD", "HEADER", "NAK_REST", "open_usb", "open_wire", "rate_rows", "usb_rates", "wire_shares"]
+__all__ = [
+    "BAUD",
+    "HEADER",
+    "NAK_REST",
+    "open_usb",
+    "open_wire",
+    "rate_rows",
+    "usb_rates",
+    "wire_shares",
+]
 
 BAUD = 3_000_000
 #: What the bench's info ROM holds.
-HEADER = struct.pack("<4sHH4s9I16s", b"QNTT", PROTOCOL_VERSION, 16, b"", 0, 0, 1 << 16, 0x8000_0000, 4096, 0, 0, 0, 24_000_000, b"bench")
-#: Bits for which the host leaves an IN endpoint alone that had nothing, in the second of the measurements.
+HEADER = struct.pack(
+    "<4sHH4s9I16s",
+    b"QNTT",
+    PROTOCOL_VERSION,
+    16,
+    b"",
+    0,
+    0,
+    1 << 16,
+    0x8000_0000,
+    4096,
+    0,
+    0,
+    0,
+    24_000_000,
+    b"bench",
+)
+#: Bits for which the host leaves an IN endpoint alone that had nothing, in the second of the
+#: measurements.
 NAK_REST = 4000
 _PIECE = 1 << 16
 
@@ -20,6 +48,7 @@ _PIECE = 1 << 16
 def open_wire(clock_hz, **arguments):
     """``(bench, client)`` of the UART, wire by wire."""
     from .bench import Bench, BenchPipe
+
     bench = Bench(wire=(clock_hz, BAUD), header=HEADER, **arguments)
     link = LinkClient(BenchPipe(bench, rate=BAUD / 10), seed=1)
     link.identify()
@@ -29,6 +58,7 @@ def open_wire(clock_hz, **arguments):
 def open_usb(clock_hz=24_000_000, **arguments):
     """``(bench, client)`` of the USB device on D+ and D-; ``arguments`` of the host."""
     from .usb_bench import USBBench, USBPipe
+
     bench = USBBench(clock_hz=clock_hz)
     bench.host(**arguments)
     bench.configure()
@@ -45,15 +75,20 @@ def _seconds(link, data):
     back = link.read(0, len(data))
     times.append(link.pipe.now())
     if back != data or link.repeats:
-        raise Differs(f"{len(data)} bytes do not come back as they went, or {link.repeats} requests were repeated")
+        raise Differs(
+            f"{len(data)} bytes do not come back as they went, or {link.repeats} requests were "
+            f"repeated"
+        )
     return [b - a for a, b in zip(times, times[1:], strict=False)]
 
 
 def wire_shares(link, size):
     """Payload over line rate to the board and back, the worst of the pieces."""
     data = random.Random(size).randbytes(size)
-    pieces = [data[at:at + _PIECE] for at in range(0, size, _PIECE)]
-    shares = [[len(piece) * 10 / BAUD / seconds for seconds in _seconds(link, piece)] for piece in pieces]
+    pieces = [data[at : at + _PIECE] for at in range(0, size, _PIECE)]
+    shares = [
+        [len(piece) * 10 / BAUD / seconds for seconds in _seconds(link, piece)] for piece in pieces
+    ]
     return [min(way) for way in zip(*shares, strict=True)]
 
 
@@ -70,12 +105,22 @@ def rate_rows(choice):
         if name == "uart":
             bench, link = open_wire(clock_hz)
             with bench:
-                for way, share in zip(("to the board", "back"), wire_shares(link, size), strict=True):
+                for way, share in zip(
+                    ("to the board", "back"), wire_shares(link, size), strict=True
+                ):
                     yield Row(f"UART, {way}", 100 * share, "% of the line rate", 95, True, more)
             continue
         for rest in (0, NAK_REST):
             bench, link = open_usb(clock_hz, nak_rest=rest)
             with bench:
-                for way, rate in zip(("to the board", "back"), usb_rates(link, min(size, _PIECE)), strict=True):
-                    yield Row(f"USB, {way}{f', IN asked again after {rest} bits' if rest else ''}", rate / 1e3, "kB/s",
-                              900 if size >= _PIECE else None, True, {**more, "bytes": min(size, _PIECE)})
+                for way, rate in zip(
+                    ("to the board", "back"), usb_rates(link, min(size, _PIECE)), strict=True
+                ):
+                    yield Row(
+                        f"USB, {way}{f', IN asked again after {rest} bits' if rest else ''}",
+                        rate / 1e3,
+                        "kB/s",
+                        900 if size >= _PIECE else None,
+                        True,
+                        {**more, "bytes": min(size, _PIECE)},
+                    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A host on D+ and D- of the link's USB device, with a SoC without a core behind it, compiled; one cycle is 48 MHz."""
+"""A host on D+ and D- of the link's USB device, with a SoC without a core behind it, compiled; one
+cycle is 48 MHz."""
+
 import ctypes
 from fractions import Fraction
 from functools import cache
@@ -22,14 +24,17 @@ from ...link.pipe import Pipe
 __all__ = ["MEMORY", "TransferError", "USBBench", "USBPipe"]
 
 HERE = Path(__file__).resolve().parent
-#: Beside the other headers they would be part of every library, and each change of them make all be compiled again.
+#: Beside the other headers they would be part of every library, and each change of them make all be
+#: compiled again.
 HOST = Path(virtual.__file__).resolve().parent / "usb"
 MEMORY = 1 << 16
 STEPS_HZ = 48_000_000
 
 
 class _Inner(wiring.Component):
-    """Link, and behind it a SoC or, with ``loop``, a wire from its receiving to its sending side."""
+    """Link, and behind it a SoC or, with ``loop``, a wire from its receiving to its sending
+    side."""
+
     def __init__(self, *, clock_hz, loop):
         self._loop, self._clock_hz = loop, clock_hz
         super().__init__({"pins": Out(USBPins())})
@@ -41,15 +46,21 @@ class _Inner(wiring.Component):
         if self._loop:
             wiring.connect(m, link.rx, link.tx)
         else:
-            soc = m.submodules.soc = SoC(board_name="bench", clock_hz=self._clock_hz, pipelined=self._clock_hz > 60e6,
-                                         memory=BlockRAMMemory(size=MEMORY, beat_bytes=4))
+            soc = m.submodules.soc = SoC(
+                board_name="bench",
+                clock_hz=self._clock_hz,
+                pipelined=self._clock_hz > 60e6,
+                memory=BlockRAMMemory(size=MEMORY, beat_bytes=4),
+            )
             wiring.connect(m, link.rx, soc.rx)
             wiring.connect(m, soc.tx, link.tx)
         return m
 
 
 class USBTop(wiring.Component):
-    """``clk`` is the clock of 48 MHz; that of 12 MHz is an enable of it; ``second_clk`` is the SoC's."""
+    """``clk`` is the clock of 48 MHz; that of 12 MHz is an enable of it; ``second_clk`` is the
+    SoC's."""
+
     def __init__(self, **arguments):
         self._inner = _Inner(**arguments)
         super().__init__({"pins": Out(USBPins()), "second_clk": In(1)})
@@ -69,7 +80,9 @@ class USBTop(wiring.Component):
 @cache
 def _library(clock_hz, loop):
     """Elaborated once for all benches of a process."""
-    return build_library(USBTop(clock_hz=clock_hz, loop=loop), harness=HERE / "usb_harness.cpp", include=[HOST])
+    return build_library(
+        USBTop(clock_hz=clock_hz, loop=loop), harness=HERE / "usb_harness.cpp", include=[HOST]
+    )
 
 
 class TransferError(Exception):
@@ -78,6 +91,7 @@ class TransferError(Exception):
 
 class USBBench(Simulation):
     """One instance, powered and connected, not yet enumerated."""
+
     FUNCTIONS = {
         "usb_setup": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_uint]),
         "usb_lose": (None, [ctypes.c_void_p, ctypes.c_uint]),
@@ -95,7 +109,17 @@ class USBBench(Simulation):
         "usb_counts": (None, [ctypes.c_void_p, ctypes.c_void_p]),
         "usb_run": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_int]),
     }
-    COUNTS = ("frames", "naks", "retries", "spoilt", "empty", "packets_out", "packets_in", "turnaround_min", "turnaround_max")
+    COUNTS = (
+        "frames",
+        "naks",
+        "retries",
+        "spoilt",
+        "empty",
+        "packets_out",
+        "packets_in",
+        "turnaround_min",
+        "turnaround_max",
+    )
 
     def __init__(self, *, clock_hz=24_000_000, loop=False):
         super().__init__(_library(clock_hz, loop))
@@ -106,8 +130,9 @@ class USBBench(Simulation):
         self.run_steps(4000)
 
     def host(self, *, seed=1, spoil=0, nak_rest=0):
-        """How the host behaves: one packet in ``spoil`` is damaged, either way (0: none); ``nak_rest`` bits pass until an IN
-        endpoint that had nothing is asked again, while there is something to send."""
+        """How the host behaves: one packet in ``spoil`` is damaged, either way (0: none);
+        ``nak_rest`` bits pass until an IN endpoint that had nothing is asked again, while there is
+        something to send."""
         self.c.usb_setup(self.handle, seed, spoil, nak_rest)
 
     def run_steps(self, count, until=0):
@@ -122,12 +147,16 @@ class USBBench(Simulation):
         ------
         TransferError
         """
-        setup = bytes([kind, request]) + b"".join(n.to_bytes(2, "little") for n in (value, index, length or len(data)))
+        setup = bytes([kind, request]) + b"".join(
+            n.to_bytes(2, "little") for n in (value, index, length or len(data))
+        )
         self.c.usb_control(self.handle, setup, bytes(data), len(data))
         self.run_steps(int(limit * STEPS_HZ), until=1)
         result = self.c.usb_result(self.handle)
         if result:
-            raise TransferError({1: "is not answered", 2: "is stalled", 3: "fails again and again"}[result])
+            raise TransferError(
+                {1: "is not answered", 2: "is stalled", 3: "fails again and again"}[result]
+            )
         if not kind & 0x80:
             return b""
         buffer = ctypes.create_string_buffer(1 << 16)
@@ -148,8 +177,8 @@ class USBBench(Simulation):
         self.run_steps(2 * 48_000)
 
     def configure(self, address=5, lose=0):
-        """What a host does before a serial port appears; the device's descriptor and that of its configuration. ``lose``: as the method,
-        before the configuration is set."""
+        """What a host does before a serial port appears; the device's descriptor and that of its
+        configuration. ``lose``: as the method, before the configuration is set."""
         self.reset_bus()
         device = self.descriptor(1, length=64)
         self.address(address)
@@ -191,6 +220,7 @@ class USBBench(Simulation):
 
 class USBPipe(Pipe):
     """A pipe to a bench that is configured, in simulated time."""
+
     def __init__(self, bench):
         self.bench, self.name, self.bytes_per_second = bench, "usb bench", None
 

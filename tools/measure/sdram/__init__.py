@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """SDRAM: the controller against the chip model."""
+
 from .. import Measure
 from .patterns import PATTERNS, pattern_rows
 
-MEASURES = {"patterns": Measure("per cent of the pins' peak, refreshes and changes of row included", pattern_rows, names=tuple(PATTERNS),
-                                settings={"part": "W9825G6", "mhz": "60 80 100", "cycles": 8000})}
+MEASURES = {
+    "patterns": Measure(
+        "per cent of the pins' peak, refreshes and changes of row included",
+        pattern_rows,
+        names=tuple(PATTERNS),
+        settings={"part": "W9825G6", "mhz": "60 80 100", "cycles": 8000},
+    )
+}

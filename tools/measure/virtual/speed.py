@@ -3,6 +3,7 @@
 
 Both do the same job: the link is asked to write and read back memory again and again.
 """
+
 import time
 
 from .. import Row
@@ -11,13 +12,15 @@ __all__ = ["compiled_rate", "pysim_rate", "speed_rows"]
 
 
 def _requests():
-    """Bytes that open a session and write memory; what the board answers does not matter to the gateware's work."""
+    """Bytes that open a session and write memory; what the board answers does not matter to the
+    gateware's work."""
     return bytes(range(256)) * 64
 
 
 def compiled_rate(board, isa, cycles):
     """Cycles a second of processor time of the compiled SoC."""
     from ....boards.virtual.board import open_virtual
+
     with open_virtual(board, isa) as virtual:
         virtual.advance(20_000)
         start = time.process_time()
@@ -37,6 +40,7 @@ def pysim_rate(board, isa, cycles):
     from ....boards import open_board
     from ....boards.virtual.top import VirtualTop
     from ....gateware.cores import open_room
+
     top = VirtualTop(soc=open_board(board).make_soc(room=open_room(isa), family=None))
     simulator = Simulator(top)
     simulator.add_clock(1e-8)
@@ -53,6 +57,7 @@ def pysim_rate(board, isa, cycles):
             _, _, ready = await ctx.tick().sample(top.rx.ready)
             sent += ready
         seconds.append(time.process_time() - start)
+
     simulator.add_testbench(host)
     simulator.run()
     return cycles / seconds[0]
@@ -66,4 +71,9 @@ def speed_rows(choice):
     yield Row(f"{'/'.join(soc)}, compiled", fast, "cycles a second")
     if chosen["pysim"]:
         slow = pysim_rate(*soc, chosen["pysim"])
-        yield Row(f"{'/'.join(soc)}, Amaranth's simulator", slow, "cycles a second", more={"compiled is faster by": fast / slow})
+        yield Row(
+            f"{'/'.join(soc)}, Amaranth's simulator",
+            slow,
+            "cycles a second",
+            more={"compiled is faster by": fast / slow},
+        )

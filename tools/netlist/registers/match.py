@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bits of the gateware's registers and the nets of a netlist that have one of their names."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,11 +15,13 @@ class Matched:
     Attributes
     ----------
     names : list of str
-    numbers, bits : uint32 [matched], number of the register in the virtual board's library, and of the bit in it
+    numbers, bits : uint32 [matched], number of the register in the virtual board's library,
+        and of the bit in it
     nets : uint32 [matched], of the netlist
     weights : uint64 [matched], of sums of what is 1
     unnamed : list of str, bits of the gateware's registers of which the netlist has no name
     """
+
     names: list
     numbers: np.ndarray
     bits: np.ndarray
@@ -45,11 +48,19 @@ def match(registers, netlist):
     found, rows, unnamed = [], [], []
     for register in registers:
         for bit, aliases in enumerate(register.aliases):
-            name = register.name if register.width == 1 and not register.low else f"{register.name}[{register.low + bit}]"
-            # A signal of another width is another one: on an iCE40 registers of addresses are as wide as its memory asks. And one that has several
-            # nets by its names is not known for sure.
-            nets = {netlist.names[alias, index] for alias, index, width in aliases
-                    if (alias, index) in netlist.names and netlist.widths.get(alias, width) == width}
+            name = (
+                register.name
+                if register.width == 1 and not register.low
+                else f"{register.name}[{register.low + bit}]"
+            )
+            # A signal of another width is another one: on an iCE40 registers of addresses are as
+            # wide as its memory asks. And one that has several nets by its names is not known for
+            # sure.
+            nets = {
+                netlist.names[alias, index]
+                for alias, index, width in aliases
+                if (alias, index) in netlist.names and netlist.widths.get(alias, width) == width
+            }
             if len(nets) == 1:
                 found.append(name)
                 rows.append((register.number, bit, nets.pop()))

@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What registers hold in a simulation, cycle by cycle from power-up: sums, kept or held against others, and copies of all bits."""
+"""What registers hold in a simulation, cycle by cycle from power-up: sums, kept or held against
+others, and copies of all bits."""
+
 from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Sums", "copied", "copy", "differ", "expect", "keep", "levels", "sums", "watch_netlist", "watch_virtual"]
+__all__ = [
+    "Sums",
+    "copied",
+    "copy",
+    "differ",
+    "expect",
+    "keep",
+    "levels",
+    "sums",
+    "watch_netlist",
+    "watch_virtual",
+]
 
 _NEVER = (1 << 64) - 1
 
@@ -12,18 +25,27 @@ _NEVER = (1 << 64) - 1
 @dataclass(frozen=True)
 class Sums:
     """uint64 sums by cycle; those before ``begin`` say nothing."""
+
     begin: int
     values: np.ndarray
 
 
 def watch_virtual(simulation, matched, count):
-    """Record the registers of a virtual board's simulation, which has ``count`` of them, before power-up."""
-    simulation.c.registers_watch(simulation.handle, count, len(matched), *(each.ctypes.data for each in (matched.numbers, matched.bits, matched.weights)))
+    """Record the registers of a virtual board's simulation, which has ``count`` of them, before
+    power-up."""
+    simulation.c.registers_watch(
+        simulation.handle,
+        count,
+        len(matched),
+        *(each.ctypes.data for each in (matched.numbers, matched.bits, matched.weights)),
+    )
 
 
 def watch_netlist(simulation, matched):
     """Record the registers of a netlist's simulation that is not finished yet."""
-    simulation.c.netlist_watch(simulation.handle, len(matched), matched.nets.ctypes.data, matched.weights.ctypes.data)
+    simulation.c.netlist_watch(
+        simulation.handle, len(matched), matched.nets.ctypes.data, matched.weights.ctypes.data
+    )
 
 
 def keep(simulation):
@@ -39,8 +61,11 @@ def sums(simulation, begin):
 
 
 def expect(simulation, expected):
-    """Hold a netlist's simulation against :class:`Sums`: it fails, and copies all bits, in the first cycle in which it differs."""
-    simulation.c.registers_expect(simulation.handle, expected.begin, len(expected.values), expected.values.ctypes.data)
+    """Hold a netlist's simulation against :class:`Sums`: it fails, and copies all bits, in the
+    first cycle in which it differs."""
+    simulation.c.registers_expect(
+        simulation.handle, expected.begin, len(expected.values), expected.values.ctypes.data
+    )
 
 
 def differ(simulation):

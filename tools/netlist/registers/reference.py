@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a virtual board does in a conversation, its registers included, and a netlist that is held against it."""
+"""What a virtual board does in a conversation, its registers included, and a netlist that is held
+against it."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,9 +14,11 @@ from .match import Matched, match
 
 __all__ = ["Difference", "Reference", "follow", "make_reference", "words"]
 
-#: Cycles from power-up, within the reset, of which only the first level of each register is compared: an iCE40's I/O cells start at 0 whatever the gateware
-#: says, a memory chip answers to that, and what a table's output holds at first, which is not defined, runs through pipelines that have no reset.
-#: Where there is a second clock they count from the reset on: before the PLL is locked it is not in step with the main one.
+#: Cycles from power-up, within the reset, of which only the first level of each register is
+#: compared: an iCE40's I/O cells start at 0 whatever the gateware says, a memory chip answers to
+#: that, and what a table's output holds at first, which is not defined, runs through pipelines that
+#: have no reset. Where there is a second clock they count from the reset on: before the PLL is
+#: locked it is not in step with the main one.
 _FIRST = 64
 
 
@@ -30,6 +34,7 @@ class Reference:
     levels : bool [matched], what registers hold at power-up
     sums : Sums, of registers, by cycle
     """
+
     outcome: Outcome
     limit: int
     matched: Matched
@@ -44,13 +49,16 @@ class Reference:
 
 @dataclass(frozen=True)
 class Difference:
-    """Registers of a netlist that are not those of the virtual board: ``levels`` bool [matched], what they are behind ``cycle``; 0: at power-up."""
+    """Registers of a netlist that are not those of the virtual board: ``levels`` bool [matched],
+    what they are behind ``cycle``; 0: at power-up."""
+
     cycle: int
     levels: np.ndarray
 
 
 def make_reference(subject, every=False, progress=None):
-    """Hold the conversation with the virtual board of a :class:`~quintet.tools.netlist.check.Subject`; ``every``: with all units of the core."""
+    """Hold the conversation with the virtual board of a
+    :class:`~quintet.tools.netlist.check.Subject`; ``every``: with all units of the core."""
     matched = levels = None
 
     def before(simulation):
@@ -60,16 +68,28 @@ def make_reference(subject, every=False, progress=None):
         record.watch_virtual(simulation, matched, len(registers))
         record.keep(simulation)
         levels = record.levels(simulation, matched)
+
     with subject.virtual(progress, before) as board:
         outcome = converse(board, f"sim:{subject.board.name}", every)
         begin = _FIRST if board.soc.domain is None else board.reset_cycles + _FIRST
-        return Reference(outcome, patience(board.cycle), matched, levels, record.sums(board.simulation, begin))
+        return Reference(
+            outcome, patience(board.cycle), matched, levels, record.sums(board.simulation, begin)
+        )
 
 
-def follow(subject, reference, every=False, netlist=None, prepare=lambda simulation: None, look=lambda simulation: None):
-    """Hold the same conversation with the netlist, or another one, in which what the chip does not define is as on a virtual board.
+def follow(
+    subject,
+    reference,
+    every=False,
+    netlist=None,
+    prepare=lambda simulation: None,
+    look=lambda simulation: None,
+):
+    """Hold the same conversation with the netlist, or another one, in which what the chip does not
+    define is as on a virtual board.
 
-    ``prepare(simulation)`` is called before it runs, ``look(simulation)`` afterwards. It ends where a register is another one.
+    ``prepare(simulation)`` is called before it runs, ``look(simulation)`` afterwards. It ends where
+    a register is another one.
 
     Returns
     -------
@@ -77,38 +97,61 @@ def follow(subject, reference, every=False, netlist=None, prepare=lambda simulat
     Difference, or ``None`` where registers are always equal
     """
     matched = reference.matched
-    with subject.placed(netlist, seed=None, limit=reference.limit, before=lambda simulation: record.watch_netlist(simulation, matched)) as board:
+    with subject.placed(
+        netlist,
+        seed=None,
+        limit=reference.limit,
+        before=lambda simulation: record.watch_netlist(simulation, matched),
+    ) as board:
         prepare(board.simulation)
-        levels = np.where(_free(subject, matched), reference.levels, record.levels(board.simulation, matched))
+        levels = np.where(
+            _free(subject, matched), reference.levels, record.levels(board.simulation, matched)
+        )
         if (levels != reference.levels).any():
             return Outcome((), 0, "registers start otherwise"), Difference(0, levels)
         record.expect(board.simulation, reference.sums)
         outcome = converse(board, subject.name, every, reference.outcome.heard)
         look(board.simulation)
         cycle = record.differ(board.simulation)
-        return outcome, None if cycle is None else Difference(cycle, record.copied(board.simulation, matched)[0])
+        return outcome, None if cycle is None else Difference(
+            cycle, record.copied(board.simulation, matched)[0]
+        )
 
 
 def _free(subject, matched):
-    """bool [matched], what may start at another level: bits that synthesis made constant, since the output of a table of which a bit is the same in all words has
-    no initial value, and an iCE40's I/O cells, which start at 0 whatever the gateware says."""
+    """bool [matched], what may start at another level: bits that synthesis made constant, since the
+    output of a table of which a bit is the same in all words has no initial value, and an iCE40's
+    I/O cells, which start at 0 whatever the gateware says."""
     pads = [subject.board.family == "ice40" and name.startswith("pads__") for name in matched.names]
     return np.isin(matched.nets, (LOW, HIGH)) | np.array(pads, bool)
 
 
 def words(subject, reference, differences, every=False):
-    """Each of ``differences`` in words: the first register, by its name, and how many there are; by one more run of the virtual board."""
+    """Each of ``differences`` in words: the first register, by its name, and how many there are; by
+    one more run of the virtual board."""
     cycles = sorted({one.cycle for one in differences} - {0})
     found = {0: reference.levels}
     if cycles:
+
         def before(simulation):
-            record.watch_virtual(simulation, reference.matched, len(read_registers(simulation.library.registers)))
+            record.watch_virtual(
+                simulation, reference.matched, len(read_registers(simulation.library.registers))
+            )
             record.copy(simulation, cycles)
+
         with subject.virtual(before=before) as board:
             converse(board, f"sim:{subject.board.name}", every, until=cycles[-1])
-            found |= dict(zip(cycles, record.copied(board.simulation, reference.matched), strict=True))
+            found |= dict(
+                zip(cycles, record.copied(board.simulation, reference.matched), strict=True)
+            )
     for one in differences:
         places = np.flatnonzero(one.levels != found[one.cycle])
         first = places[0]
-        yield (f"register {reference.matched.names[first]} is {int(one.levels[first])} in the netlist and {int(found[one.cycle][first])} in the simulation, "
-               + (f"cycle {one.cycle:,}" if one.cycle else "at power-up") + (f"; {len(places) - 1:,} more differ" if len(places) > 1 else ""))
+        yield (
+            (
+                f"register {reference.matched.names[first]} is {int(one.levels[first])} in the "
+                f"netlist and {int(found[one.cycle][first])} in the simulation, "
+            )
+            + (f"cycle {one.cycle:,}" if one.cycle else "at power-up")
+            + (f"; {len(places) - 1:,} more differ" if len(places) > 1 else "")
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Template: the pins that it names exist, its clock can be made, its SoC elaborates, and a core fits."""
+"""Template: the pins that it names exist, its clock can be made, its SoC elaborates, and a core
+fits."""
+
 from template import BOARDS
 
 from quintet.boards.top import BoardTop
@@ -7,14 +9,18 @@ from quintet.gateware.cores import open_room, room_names
 from quintet.gateware.isa.parameters import FPGAS
 from quintet.tools.build.flash import PROGRAMMERS
 
-BOARD, = BOARDS
+(BOARD,) = BOARDS
 
 
 def test_the_platform_has_what_the_board_names():
     platform = BOARD.platform_class()()
     assert len(BOARD.name) <= 16 and BOARD.fpga in FPGAS
     assert platform.lookup(BOARD.oscillator).clock.frequency == BOARD.oscillator_hz
-    for resource in (*filter(None, (BOARD.busy_led, BOARD.fault_led)), (BOARD.link.resource, BOARD.link.number), *BOARD.held_high):
+    for resource in (
+        *filter(None, (BOARD.busy_led, BOARD.fault_led)),
+        (BOARD.link.resource, BOARD.link.number),
+        *BOARD.held_high,
+    ):
         found = platform.lookup(*resource[:2])
         assert not resource[2:] or resource[2] in {part.name for part in found.ios}
     assert all(name in PROGRAMMERS for name in BOARD.programmers)

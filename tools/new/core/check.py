@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Template: the gateware against its golden model, on random programs and a memory that stalls at random."""
+"""Template: the gateware against its golden model, on random programs and a memory that stalls at
+random."""
+
 import random
 from pathlib import Path
 
@@ -19,22 +21,49 @@ def test_polynomial_on_the_model():
     """y = 3 x^2 + 5 x - 7 of x = 12."""
     memory = np.zeros(SIZE, np.uint8)
     code = np.frombuffer(assemble(ROOM.software.SOFTWARE, PROGRAMS / "polynomial.s").data, np.uint8)
-    memory[256:256 + code.size] = code
+    memory[256 : 256 + code.size] = code
     memory[512:520] = np.load(PROGRAMS / "words.npy").view(np.uint8)
     outcome = ROOM.model.Model(ROOM.params.SPACE.resolve("sim"), memory).run(
-        {"program_address": 256, "program_length": code.size, "data": 512, "window_base": 0, "window_limit": SIZE})
-    assert outcome.fault is None and memory[520:522].view("<i2")[0] == 3 * 12 ** 2 + 5 * 12 - 7
+        {
+            "program_address": 256,
+            "program_length": code.size,
+            "data": 512,
+            "window_base": 0,
+            "window_limit": SIZE,
+        }
+    )
+    assert outcome.fault is None and memory[520:522].view("<i2")[0] == 3 * 12**2 + 5 * 12 - 7
 
 
 def programs(count, seed=6):
-    """Random programs: mostly legal words, data at the edge of the window now and then, ends that are missing."""
+    """Random programs: mostly legal words, data at the edge of the window now and then, ends that
+    are missing."""
     rng = random.Random(seed)
     for _ in range(count):
-        words = [random_word(ROOM.isa.ISA, rng, legal=rng.random() < 0.97) for _ in range(rng.randrange(1, 30))]
-        words = [w & 0xF000 | w & 0x3F if 2 <= w >> 12 <= 5 else w for w in words if w >> 12 or rng.random() < 0.1] + [rng.choice((0, 0, 0, 7))] * (rng.random() < 0.8)
-        memory, code = np.frombuffer(rng.randbytes(SIZE), np.uint8).copy(), np.frombuffer(ROOM.isa.ISA.store(words), np.uint8)
-        memory[256:256 + code.size] = code
-        yield memory, {"program_address": 256, "program_length": code.size, "data": rng.choice([512, 2048 - 64]), "window_base": 256, "window_limit": 2048}
+        words = [
+            random_word(ROOM.isa.ISA, rng, legal=rng.random() < 0.97)
+            for _ in range(rng.randrange(1, 30))
+        ]
+        words = [
+            w & 0xF000 | w & 0x3F if 2 <= w >> 12 <= 5 else w
+            for w in words
+            if w >> 12 or rng.random() < 0.1
+        ] + [rng.choice((0, 0, 0, 7))] * (rng.random() < 0.8)
+        memory, code = (
+            np.frombuffer(rng.randbytes(SIZE), np.uint8).copy(),
+            np.frombuffer(ROOM.isa.ISA.store(words), np.uint8),
+        )
+        memory[256 : 256 + code.size] = code
+        yield (
+            memory,
+            {
+                "program_address": 256,
+                "program_length": code.size,
+                "data": rng.choice([512, 2048 - 64]),
+                "window_base": 256,
+                "window_limit": 2048,
+            },
+        )
 
 
 def test_gateware_equals_the_model():
@@ -45,7 +74,11 @@ def test_gateware_equals_the_model():
             bench.load(memory)
             found = bench.run(registers)
             want = ROOM.model.Model(ROOM.params.SPACE.resolve("sim"), memory).run(registers)
-            assert (found.status, found.fault, found.values) == (want.status, want.fault, want.values), k
+            assert (found.status, found.fault, found.values) == (
+                want.status,
+                want.fault,
+                want.values,
+            ), k
             assert {name: found.counters[name] for name in want.counters} == want.counters, k
             assert (bench.memory[:SIZE] == memory).all(), k
             ended.add(want.fault.name if want.fault else "done")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The engine of Template: one instruction after another, a memory access at a time."""
+
 from amaranth import Const, Module, Mux, Signal
 from amaranth.lib import enum
 
@@ -18,7 +19,9 @@ class _Step(enum.Enum):
 
 
 class TemplateEngine(Engine):
-    """Beats of 2 bytes: a word each. An instruction is retired, and its bytes counted, when it is complete."""
+    """Beats of 2 bytes: a word each. An instruction is retired, and its bytes counted, when it is
+    complete."""
+
     BEATS = (2,)
 
     def prepare(self):
@@ -32,22 +35,43 @@ class TemplateEngine(Engine):
         store, asked, sent = Signal(), Signal(), Signal()
         memory_op = (word.opcode >= _OP["ld"]) & (word.opcode <= _OP["st"])
         m.d.comb += [
-            c.ready.eq(step == _Step.IDLE), c.finish.eq(step == _Step.END), c.val.acc.eq(acc), c.stall.eq(Stall.OTHER),
+            c.ready.eq(step == _Step.IDLE),
+            c.finish.eq(step == _Step.END),
+            c.val.acc.eq(acc),
+            c.stall.eq(Stall.OTHER),
             store.eq((step == _Step.ACCESS) & (word.opcode == _OP["st"])),
-            port.req.payload.address.eq(address), port.req.payload.write.eq(store), port.w.payload.data.eq(acc), port.w.payload.mask.eq(-1),
-            port.r.ready.eq(1), port.ack.ready.eq(1)]
+            port.req.payload.address.eq(address),
+            port.req.payload.write.eq(store),
+            port.w.payload.data.eq(acc),
+            port.w.payload.mask.eq(-1),
+            port.r.ready.eq(1),
+            port.ack.ready.eq(1),
+        ]
 
         def stop(name, detail):
-            m.d.sync += [c.fault_code.eq(_FAULT[name] if name else 0), c.fault_pc.eq(pc), c.fault_detail.eq(detail), step.eq(_Step.END)]
+            m.d.sync += [
+                c.fault_code.eq(_FAULT[name] if name else 0),
+                c.fault_pc.eq(pc),
+                c.fault_detail.eq(detail),
+                step.eq(_Step.END),
+            ]
 
         def retire(**increments):
-            m.d.comb += [c.retired.eq(1), c.stall.eq(Stall.WORK), *(getattr(c, name).eq(value) for name, value in increments.items())]
+            m.d.comb += [
+                c.retired.eq(1),
+                c.stall.eq(Stall.WORK),
+                *(getattr(c, name).eq(value) for name, value in increments.items()),
+            ]
             m.d.sync += [pc.eq(pc + 2), step.eq(_Step.CHECK)]
 
         outside = (address < c.window_base) | (address + Const(2, 33) > c.window_limit)
         with m.Switch(step):
             with m.Case(_Step.IDLE):
-                m.d.sync += [pc.eq(c.program_address), end.eq(c.program_address + c.program_length), acc.eq(Mux(c.start, 0, acc))]
+                m.d.sync += [
+                    pc.eq(c.program_address),
+                    end.eq(c.program_address + c.program_length),
+                    acc.eq(Mux(c.start, 0, acc)),
+                ]
                 with m.If(c.start):
                     m.d.sync += step.eq(_Step.CHECK)
             with m.Case(_Step.CHECK):
@@ -62,7 +86,12 @@ class TemplateEngine(Engine):
                 with m.If(port.r.valid & ~port.r.payload.error):
                     m.d.sync += [word.eq(port.r.payload.data), step.eq(_Step.EXECUTE)]
             with m.Case(_Step.EXECUTE):
-                m.d.sync += [address.eq(c.reg.data + (word.n << 1)), asked.eq(0), sent.eq(0), step.eq(_Step.ACCESS)]
+                m.d.sync += [
+                    address.eq(c.reg.data + (word.n << 1)),
+                    asked.eq(0),
+                    sent.eq(0),
+                    step.eq(_Step.ACCESS),
+                ]
                 with m.If(word.opcode == _OP["ldi"]):
                     m.d.sync += acc.eq(word.n.as_signed())
                     retire(bytes_read=2)
@@ -77,8 +106,17 @@ class TemplateEngine(Engine):
                 self._ask(m, asked, sent, outside, stop)
                 m.d.comb += c.stall.eq(Mux(store, Stall.WRITE, Stall.OPERAND))
                 with m.If(port.r.valid & ~port.r.payload.error):
-                    m.d.sync += acc.eq(Mux(word.opcode == _OP["ld"], port.r.payload.data, Mux(
-                        word.opcode == _OP["add"], acc + port.r.payload.data, acc * port.r.payload.data)))
+                    m.d.sync += acc.eq(
+                        Mux(
+                            word.opcode == _OP["ld"],
+                            port.r.payload.data,
+                            Mux(
+                                word.opcode == _OP["add"],
+                                acc + port.r.payload.data,
+                                acc * port.r.payload.data,
+                            ),
+                        )
+                    )
                     retire(bytes_read=4, operations=word.opcode != _OP["ld"])
                 with m.If(port.ack.valid & ~port.ack.payload.error):
                     retire(bytes_read=2, bytes_written=2)
@@ -87,16 +125,22 @@ class TemplateEngine(Engine):
         return m
 
     def _ask(self, m, asked, sent, outside, stop):
-        """One access of the word at ``address``, refused outside the window; an error of the memory ends the run."""
+        """One access of the word at ``address``, refused outside the window; an error of the memory
+        ends the run."""
         port = self.memory[0]
-        m.d.comb += [port.req.valid.eq(~asked & ~outside), port.w.valid.eq(port.req.payload.write & ~sent & ~outside)]
+        m.d.comb += [
+            port.req.valid.eq(~asked & ~outside),
+            port.w.valid.eq(port.req.payload.write & ~sent & ~outside),
+        ]
         with m.If(port.req.valid & port.req.ready):
             m.d.sync += asked.eq(1)
         with m.If(port.w.valid & port.w.ready):
             m.d.sync += sent.eq(1)
         with m.If(outside & ~asked):
             stop("window", port.req.payload.address)
-        with m.Elif((port.r.valid & port.r.payload.error) | (port.ack.valid & port.ack.payload.error)):
+        with m.Elif(
+            (port.r.valid & port.r.payload.error) | (port.ack.valid & port.ack.payload.error)
+        ):
             stop("bus_error", port.req.payload.address)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The golden model of Template. Pure Python and numpy."""
+
 import numpy as np
 
 from quintet.gateware.isa.machine import Model as Machine
@@ -20,7 +21,12 @@ class Model(Machine):
         self.take_registers(registers, trace)
         self.reset()
         counts = dict.fromkeys(("instructions", "operations", "bytes_read", "bytes_written"), 0)
-        pc, end, fault, done = self.reg["program_address"], self.reg["program_address"] + self.reg["program_length"], None, False
+        pc, end, fault, done = (
+            self.reg["program_address"],
+            self.reg["program_address"] + self.reg["program_length"],
+            None,
+            False,
+        )
         try:
             while not done:
                 if cycle_limit is not None and counts["instructions"] >= cycle_limit:
@@ -56,11 +62,15 @@ class Model(Machine):
         elif mnemonic != "end":
             address = self.reg["data"] + 2 * values["n"] & 0xFFFF_FFFF
             if mnemonic == "st":
-                self.window.write(pc, self._at(address), np.array([self.acc & 0xFF, self.acc >> 8], np.uint8))
+                self.window.write(
+                    pc, self._at(address), np.array([self.acc & 0xFF, self.acc >> 8], np.uint8)
+                )
                 counts["bytes_written"] += 2
             else:
                 word = self._word(address)
-                self.acc = {"ld": word, "add": self.acc + word, "mul": self.acc * word}[mnemonic] & 0xFFFF
+                self.acc = {"ld": word, "add": self.acc + word, "mul": self.acc * word}[
+                    mnemonic
+                ] & 0xFFFF
                 counts["bytes_read"] += 2
                 counts["operations"] += mnemonic != "ld"
         return mnemonic == "end"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of Template: there are none to choose. Pure Python."""
+
 from quintet.gateware.isa.parameters import ParameterSpace, Preset
 from quintet.gateware.isa.peaks import Peaks
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Directives of the Cherry assembler, and how a source becomes an image or a program list (specification, section 3.2). Pure Python."""
+"""Directives of the Cherry assembler, and how a source becomes an image or a program list
+(specification, section 3.2). Pure Python."""
+
 import math
 from dataclasses import dataclass, field
 
@@ -52,8 +54,12 @@ def _number(cursor, what, legal):
         cursor.fail(f"{what} is missing")
     value = cursor.tight_expression()
     if value not in legal:
-        cursor.fail(f"{what} is {value}", place=place, expected=f"{legal[0]} to {legal[-1]}"
-                    + (f" in steps of {legal.step}" if legal.step != 1 else ""))
+        cursor.fail(
+            f"{what} is {value}",
+            place=place,
+            expected=f"{legal[0]} to {legal[-1]}"
+            + (f" in steps of {legal.step}" if legal.step != 1 else ""),
+        )
     return value
 
 
@@ -68,7 +74,11 @@ def _declare(assembler, cursor, kind, prefix, name, limit, what):
         if number is None:
             cursor.fail(f"more than {limit} {what}s", place=place, expected=f"at most {limit}")
     elif number >= limit:
-        cursor.fail(f"there is no {prefix}{number}", place=place, expected=f"{prefix}0 to {prefix}{limit - 1}")
+        cursor.fail(
+            f"there is no {prefix}{number}",
+            place=place,
+            expected=f"{prefix}0 to {prefix}{limit - 1}",
+        )
     elif number in names.values():
         cursor.fail(f"{prefix}{number} is declared twice", place=place, expected="another number")
     names[name] = number
@@ -90,7 +100,11 @@ def _program(assembler, cursor):
         cursor.fail(f"program '{name}' stands twice", place=place, expected="another name")
     first = assembler.sections[None]
     if first.items or first.state:
-        cursor.fail("instructions or declarations stand before .program", place=place, expected=".program before them")
+        cursor.fail(
+            "instructions or declarations stand before .program",
+            place=place,
+            expected=".program before them",
+        )
     assembler.open_section(name)
 
 
@@ -104,21 +118,33 @@ def _loop(assembler, cursor):
 def _apu(assembler, cursor):
     place = cursor.place
     name = _new_name(assembler, cursor, "apu", "address unit")
-    address, stride_x, stride_y = (_number(cursor, what, _SIGNED18) for what in ("address", "stride_x", "stride_y"))
+    address, stride_x, stride_y = (
+        _number(cursor, what, _SIGNED18) for what in ("address", "stride_x", "stride_y")
+    )
     loops, coefficients = assembler.section.state.get("loop", {}), {}
     while cursor.peek_name() is not None:
         loop_place = cursor.place
         loop = cursor.name("a loop")
         if loop not in loops:
-            cursor.fail(f"no loop is called '{loop}'", place=loop_place, expected=", ".join(loops) or ".loop before it")
+            cursor.fail(
+                f"no loop is called '{loop}'",
+                place=loop_place,
+                expected=", ".join(loops) or ".loop before it",
+            )
         if loops[loop] in coefficients:
             cursor.fail(f"loop '{loop}' has two coefficients", place=loop_place)
         cursor.expect(":", expected="':' and the coefficient")
         coefficients[loops[loop]] = _number(cursor, "coefficient", _SIGNED18)
     number = _declare(assembler, cursor, "apu", "$a", name, 32, "address unit")
     units = assembler.section.state.setdefault("units", {})
-    units[number] = Unit(*(v & _LOW18 for v in (address, stride_x, stride_y)),
-                         {k: v & _LOW18 for k, v in coefficients.items()}), name, place
+    units[number] = (
+        Unit(
+            *(v & _LOW18 for v in (address, stride_x, stride_y)),
+            {k: v & _LOW18 for k, v in coefficients.items()},
+        ),
+        name,
+        place,
+    )
 
 
 def _needs(assembler, cursor):
@@ -134,11 +160,16 @@ def _needs(assembler, cursor):
         needs[name] = _number(cursor, name, range(1, 33) if name == "contexts" else range(17, 18))
         has = None if assembler.params is None else assembler.params[name]
         if has is not None and has < needs[name]:
-            cursor.fail(f"the program needs {name} = {needs[name]}, and {name} = {has} with these parameters", place=place,
-                        expected=f"at least {name} = {needs[name]}")
+            cursor.fail(
+                f"the program needs {name} = {needs[name]}, and {name} = {has} with these "
+                f"parameters",
+                place=place,
+                expected=f"at least {name} = {needs[name]}",
+            )
 
 
 # DMA
+
 
 def _options(cursor, legal):
     """``name=value`` up to the end; ``legal``: name -> range."""
@@ -147,7 +178,9 @@ def _options(cursor, legal):
         place = cursor.place
         name = cursor.name("an option")
         if name not in legal:
-            cursor.fail(f"unknown option '{name}'", place=place, expected=", ".join(f"{n}=" for n in legal))
+            cursor.fail(
+                f"unknown option '{name}'", place=place, expected=", ".join(f"{n}=" for n in legal)
+            )
         if name in found:
             cursor.fail(f"{name} is given twice", place=place)
         cursor.expect("=", expected=f"{name}= and a number")
@@ -183,21 +216,37 @@ def _transfer(op):
         rows = _number(cursor, "number of rows", range(1, 1 << 16))
         cols = _number(cursor, "number of columns", range(1, 1 << 16))
         options = _options(cursor, {"pitch": range(-(1 << 31), 1 << 31, 4), **_MEM_OPTIONS})
-        _list_of(assembler, cursor, op).append(Descriptor(
-            op, fmt, main, mem, rows, cols, options.get("pitch", 4 * row_words(fmt, cols)), options.get("mem_pitch", cols),
-            options.get("mem_step", 1)))
+        _list_of(assembler, cursor, op).append(
+            Descriptor(
+                op,
+                fmt,
+                main,
+                mem,
+                rows,
+                cols,
+                options.get("pitch", 4 * row_words(fmt, cols)),
+                options.get("mem_pitch", cols),
+                options.get("mem_step", 1),
+            )
+        )
+
     return handle
 
 
 def _finite(cursor, token):
-    """The element of a number with a point or exponent; one that would round to infinity is refused."""
+    """The element of a number with a point or exponent; one that would round to infinity is
+    refused."""
     text = token.text.replace("_", "")
     # Powers of ten that a float does not hold are never computed exactly: they may have any size.
     if not token.value:
         return 0
     pattern = _INFINITY if len(text) > _MOST_DIGITS or math.isinf(token.value) else element(text)
     if pattern == _INFINITY:
-        cursor.fail(f"value is {cursor.shown()}, which no element holds", place=cursor.place, expected="a number that rounds to less than 2^128, or inf")
+        cursor.fail(
+            f"value is {cursor.shown()}, which no element holds",
+            place=cursor.place,
+            expected="a number that rounds to less than 2^128, or inf",
+        )
     return pattern
 
 
@@ -206,7 +255,7 @@ def _pattern(cursor):
     place = cursor.place
     negative = False
     if cursor.token is not None and cursor.token.text in "+-" and cursor.token.kind == "sign":
-        following = cursor.statement.tokens[cursor.index + 1:cursor.index + 2]
+        following = cursor.statement.tokens[cursor.index + 1 : cursor.index + 2]
         if following and (following[0].kind == "float" or following[0].text in ("inf", "nan")):
             negative = cursor.advance().text == "-"
     token = cursor.token
@@ -219,8 +268,13 @@ def _pattern(cursor):
         return 0x1FF00 if token.text == "nan" else _INFINITY | negative << 17
     value = cursor.tight_expression() if token is not None else None
     if value is None or not 0 <= value <= _LOW18:
-        cursor.fail(f"value is {cursor.shown() if value is None else value}", place=place,
-                    expected="a number with a point or exponent, inf, -inf, nan, or a pattern from 0 to 0x3ffff")
+        cursor.fail(
+            f"value is {cursor.shown() if value is None else value}",
+            place=place,
+            expected=(
+                "a number with a point or exponent, inf, -inf, nan, or a pattern from 0 to 0x3ffff"
+            ),
+        )
     return value
 
 
@@ -230,14 +284,27 @@ def _fill(assembler, cursor):
     rows = _number(cursor, "number of rows", range(1, 1 << 16))
     cols = _number(cursor, "number of columns", range(1, 1 << 16))
     options = _options(cursor, _MEM_OPTIONS)
-    _list_of(assembler, cursor, FILL).append(Descriptor(
-        FILL, "fp32", pattern, mem, rows, cols, 0, options.get("mem_pitch", cols), options.get("mem_step", 1)))
+    _list_of(assembler, cursor, FILL).append(
+        Descriptor(
+            FILL,
+            "fp32",
+            pattern,
+            mem,
+            rows,
+            cols,
+            0,
+            options.get("mem_pitch", cols),
+            options.get("mem_step", 1),
+        )
+    )
 
 
 def _step(assembler, cursor):
     steps, place = _steps(assembler), cursor.place
     if steps and steps[0].program is None:
-        cursor.fail("DMA lines stand before the first .step", place=place, expected=".step before them")
+        cursor.fail(
+            "DMA lines stand before the first .step", place=place, expected=".step before them"
+        )
     source = _StepSource(cursor.name("a program's name"), place, Step(0))
     while not cursor.at_end:
         place = cursor.place
@@ -249,27 +316,50 @@ def _step(assembler, cursor):
             source.step.rebase, source.rebased = _number(cursor, "rebase", _SIGNED18) & _LOW18, True
         elif word == "apus":
             cursor.expect("=", expected="apus= and names")
-            source.units.append((cursor.place, cursor.take_prefixed("$a") if cursor.peek_name() is None else cursor.name()))
+            source.units.append(
+                (
+                    cursor.place,
+                    cursor.take_prefixed("$a") if cursor.peek_name() is None else cursor.name(),
+                )
+            )
             while cursor.accept(","):
-                source.units.append((cursor.place, cursor.take_prefixed("$a") if cursor.peek_name() is None else cursor.name()))
+                source.units.append(
+                    (
+                        cursor.place,
+                        cursor.take_prefixed("$a") if cursor.peek_name() is None else cursor.name(),
+                    )
+                )
         else:
-            cursor.fail(f"unknown option '{word}'", place=place, expected="prefetch, defer, rebase=E or apus=A,B")
+            cursor.fail(
+                f"unknown option '{word}'",
+                place=place,
+                expected="prefetch, defer, rebase=E or apus=A,B",
+            )
     steps.append(source)
 
 
 DIRECTIVES = (
     Directive(".program", _program, "NAME: what follows belongs to this program"),
     Directive(".loop", _loop, "NAME COUNT [$dN]: a loop record"),
-    Directive(".apu", _apu, "NAME ADDRESS STRIDE_X STRIDE_Y [LOOP:COEF ...] [$aN]: an address unit"),
+    Directive(
+        ".apu", _apu, "NAME ADDRESS STRIDE_X STRIDE_Y [LOOP:COEF ...] [$aN]: an address unit"
+    ),
     Directive(".needs", _needs, "contexts=N, acc_frac=17"),
-    Directive(".in", _transfer(IN), "FMT MAIN MEM ROWS COLS [pitch=B] [mem_pitch=E] [mem_step=E]: DMA into MEM"),
+    Directive(
+        ".in",
+        _transfer(IN),
+        "FMT MAIN MEM ROWS COLS [pitch=B] [mem_pitch=E] [mem_step=E]: DMA into MEM",
+    ),
     Directive(".fill", _fill, "VALUE MEM ROWS COLS [mem_pitch=E] [mem_step=E]: DMA fill"),
     Directive(".out", _transfer(OUT), "FMT MAIN MEM ROWS COLS [...]: DMA out of MEM"),
-    Directive(".step", _step, "NAME [prefetch] [defer] [rebase=E apus=A,B]: a step of the program list"),
+    Directive(
+        ".step", _step, "NAME [prefetch] [defer] [rebase=E apus=A,B]: a step of the program list"
+    ),
 )
 
 
 # The image
+
 
 def _image(assembler, section):
     """A section's :class:`ProgramImage`, checked."""
@@ -277,31 +367,57 @@ def _image(assembler, section):
     names = {number: name for name, number in state.get("loop", {}).items()}
     units = state.get("units", {})
     needs = state.get("needs", {})
-    moved = {k: (name, tuple(loop for loop, step in u.coefficients.items() if step), place) for k, (u, name, place) in units.items()}
-    checker = Checker(items, names, state.get("counts", {}), moved, "contexts" in needs, assembler.fail, assembler.warn)
+    moved = {
+        k: (name, tuple(loop for loop, step in u.coefficients.items() if step), place)
+        for k, (u, name, place) in units.items()
+    }
+    checker = Checker(
+        items,
+        names,
+        state.get("counts", {}),
+        moved,
+        "contexts" in needs,
+        assembler.fail,
+        assembler.warn,
+    )
     checker.look()
     if assembler.params is not None:
-        warn_of_banks(checker.accesses(), units, state.get("counts", {}), assembler.params, assembler.warn)
+        warn_of_banks(
+            checker.accesses(), units, state.get("counts", {}), assembler.params, assembler.warn
+        )
     used = [i for i in items if i.instruction is not None]
     image = ProgramImage(
-        contexts=needs.get("contexts", 0), wide=needs.get("acc_frac") == 17,
+        contexts=needs.get("contexts", 0),
+        wide=needs.get("acc_frac") == 17,
         special=any(i.instruction.mnemonic in ("div", "pow", "exp", "log") for i in used),
         axes=any(i.values.get("axis") for i in used),
-        loops={k: (count, checker.bodies.get(k, 0)) for k, count in sorted(state.get("counts", {}).items())},
+        loops={
+            k: (count, checker.bodies.get(k, 0))
+            for k, count in sorted(state.get("counts", {}).items())
+        },
         units={k: unit for k, (unit, _, _) in sorted(units.items())},
-        words=[i.word for i in items])
+        words=[i.word for i in items],
+    )
     if image.size > _MOST_WORDS:
-        assembler.fail(assembler.last_place, f"the image takes {image.size} words", f"at most {_MOST_WORDS}")
+        assembler.fail(
+            assembler.last_place, f"the image takes {image.size} words", f"at most {_MOST_WORDS}"
+        )
     return image
 
 
 def link(assembler):
     """The bytes of a source: a bare image, or a program list."""
     sections = [s for s in assembler.sections.values() if s.name is not None or s.items or s.state]
-    programs = {s.name or "main": (s, _image(assembler, s)) for s in sections or [assembler.sections[None]]}
+    programs = {
+        s.name or "main": (s, _image(assembler, s)) for s in sections or [assembler.sections[None]]
+    }
     steps = _steps(assembler)
     if len(programs) > 1 and (not steps or steps[0].program is None):
-        assembler.fail(assembler.last_place, f"{len(programs)} programs and no .step", ".step lines that run them")
+        assembler.fail(
+            assembler.last_place,
+            f"{len(programs)} programs and no .step",
+            ".step lines that run them",
+        )
     only = next(iter(programs))
     if not steps:
         data = image_bytes(programs[only][1])
@@ -317,15 +433,21 @@ def link(assembler):
             units = section.state.get("apu", {})
             number = units.get(unit, unit if unit in units.values() else None)
             if number is None:
-                assembler.fail(place, f"program '{name}' has no address unit {unit!r}", ", ".join(units) or ".apu in it")
+                assembler.fail(
+                    place,
+                    f"program '{name}' has no address unit {unit!r}",
+                    ", ".join(units) or ".apu in it",
+                )
             source.step.mask |= 1 << number
         if bool(source.units) != source.rebased:
             assembler.fail(source.place, "rebase and apus belong together", "both or none")
         entries.append((image_bytes(image), source.step, source.in_list, source.out_list))
     data = list_bytes(entries)
     for number, source in enumerate(steps):
-        if source.place is not None:        # a source may have DMA lines and no .step
-            assembler.lines[4 * (HEADER_WORDS + ENTRY_WORDS * number)] = SourceLine(source.place.file, source.place.line)
+        if source.place is not None:  # a source may have DMA lines and no .step
+            assembler.lines[4 * (HEADER_WORDS + ENTRY_WORDS * number)] = SourceLine(
+                source.place.file, source.place.line
+            )
         _note_lines(assembler, programs[source.program or only], source.step.image)
     return data
 

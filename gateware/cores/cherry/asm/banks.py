@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles that a tile access takes in the banks of MEM, and pitches that waste them (specification, section 9). Pure Python."""
+"""Cycles that a tile access takes in the banks of MEM, and pitches that waste them (specification,
+section 9). Pure Python."""
+
 from collections import Counter
 from functools import lru_cache
 from math import prod
@@ -21,10 +23,11 @@ def access_cycles(stride_x, stride_y, len_y, len_x, banks):
 
 @lru_cache(1024)
 def better_pitch(stride_x, stride_y, len_y, len_x, banks):
-    """(pitch, cycles with it) of the next larger pitch with which the access takes the fewest cycles; ``None`` if it takes no more than a
-    whole tile has to, or as few as with any other.
+    """(pitch, cycles with it) of the next larger pitch with which the access takes the fewest
+    cycles; ``None`` if it takes no more than a whole tile has to, or as few as with any other.
 
-    The pitch is the larger stride; the others keep their values. Multiples of four come first, since matrices are of whole tiles.
+    The pitch is the larger stride; the others keep their values. Multiples of four come first,
+    since matrices are of whole tiles.
     """
     now = access_cycles(stride_x, stride_y, len_y, len_x, banks)
     if now <= max(1, _TILE // banks):
@@ -47,20 +50,31 @@ def _is_pitch_down(stride_x, stride_y, len_y, len_x):
 
 
 def _runs(access, ordered, independent, unit, counts, contexts):
-    """How often the core makes an access: once for a group where a load is the same for all of its contexts."""
+    """How often the core makes an access: once for a group where a load is the same for all of its
+    contexts."""
     runs = prod(counts[loop] for loop in ordered)
     if independent is None:
         return runs
     name, values = access.instruction.mnemonic, access.values
-    whole = values["zero"] or (values["len_y"] == _SIDE and values["len_x"] == _SIDE) if name == "load" else False
-    return runs * (-(-counts[independent] // contexts) if whole and not unit.coefficients.get(independent) else counts[independent])
+    whole = (
+        values["zero"] or (values["len_y"] == _SIDE and values["len_x"] == _SIDE)
+        if name == "load"
+        else False
+    )
+    return runs * (
+        -(-counts[independent] // contexts)
+        if whole and not unit.coefficients.get(independent)
+        else counts[independent]
+    )
 
 
 def warn_of_banks(accesses, units, counts, params, warn):
-    """Warns of address units whose pitch makes loads and stores wait for banks, and costs as much as half a step's own time: at the first.
+    """Warns of address units whose pitch makes loads and stores wait for banks, and costs as much
+    as half a step's own time: at the first.
 
-    ``accesses``: triples (item, indices of ordered loops around it, of the independent one or ``None``); ``units``: index ->
-    (:class:`~.image.Unit`, name, place); ``counts``: index -> iterations; ``warn(place, message)``.
+    ``accesses``: triples (item, indices of ordered loops around it, of the independent one or
+    ``None``); ``units``: index -> (:class:`~.image.Unit`, name, place); ``counts``: index ->
+    iterations; ``warn(place, message)``.
     """
     banks, found = params["banks"], {}
     for item, ordered, independent in accesses:
@@ -71,9 +85,15 @@ def warn_of_banks(accesses, units, counts, params, warn):
         if better is None:
             continue
         now, down = access_cycles(*strides, *shape, banks), _is_pitch_down(*strides, *shape)
-        lost = (now - better[1]) * _runs(item, ordered, independent, unit, counts, params["contexts"])
-        text = (f"this {item.instruction.mnemonic} takes {now} cycles: with the pitch of {strides[down]} of address unit {name} "
-                f"{'rows' if down else 'columns'} of a tile lie in the same of {banks} banks; a pitch of {better[0]} takes {better[1]}")
+        lost = (now - better[1]) * _runs(
+            item, ordered, independent, unit, counts, params["contexts"]
+        )
+        text = (
+            f"this {item.instruction.mnemonic} takes {now} cycles: with the pitch of "
+            f"{strides[down]} of address unit {name} "
+            f"{'rows' if down else 'columns'} of a tile lie in the same of {banks} banks; a "
+            f"pitch of {better[0]} takes {better[1]}"
+        )
         first = found.setdefault(name, [item.place, text, 0])
         first[2] += lost
     for place, text, lost in found.values():

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decimal numbers to Cherry floats, exactly. Pure Python."""
+
 from fractions import Fraction
 
 __all__ = ["element", "value"]
 
 
 def element(number):
-    """The element nearest to ``number`` (anything that ``Fraction`` takes), ties to even; overflow to infinity, below the smallest
-    to zero (specification, section 2.1)."""
+    """The element nearest to ``number`` (anything that ``Fraction`` takes), ties to even; overflow
+    to infinity, below the smallest to zero (specification, section 2.1)."""
     exact = Fraction(number)
     sign = exact < 0
     exact = abs(exact)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Disassembly of program images and lists: text that assembles to the same bytes (specification, section 3.2). Pure Python."""
+"""Disassembly of program images and lists: text that assembles to the same bytes (specification,
+section 3.2). Pure Python."""
+
 import struct
 from types import SimpleNamespace
 
@@ -32,10 +34,14 @@ def _signed18(value):
 
 def _words(data, base=0):
     """Words of ``data`` by their offset from ``base``."""
+
     def word(offset):
         if base + offset + 4 > len(data):
-            raise TableError(f"the file ends at byte {len(data)}, expected a word at {base + offset:#x}")
+            raise TableError(
+                f"the file ends at byte {len(data)}, expected a word at {base + offset:#x}"
+            )
         return struct.unpack_from("<I", data, base + offset)[0]
+
     return word
 
 
@@ -54,15 +60,22 @@ def listing(software, data, params, text):
             image = read_image(_words(data))
             lines, again = _program(software.isa, image, text), image_bytes(image)
     except ImageError as error:
-        raise TableError(f"word {error.word:#010x} at offset {error.offset:#x} is refused (fault {error.fault}), expected a program "
-                         "image (CHRY) or list (CHRL)") from None
+        raise TableError(
+            f"word {error.word:#010x} at offset {error.offset:#x} is refused (fault "
+            f"{error.fault}), expected a program "
+            "image (CHRY) or list (CHRL)"
+        ) from None
     if again != data:
-        where = next((k for k, (a, b) in enumerate(zip(again, data, strict=False)) if a != b), min(len(again), len(data)))
+        where = next(
+            (k for k, (a, b) in enumerate(zip(again, data, strict=False)) if a != b),
+            min(len(again), len(data)),
+        )
         raise TableError(f"byte {where:#x} is not as the assembler lays out an image or list")
     return "".join(line + "\n" for line in lines)
 
 
 # Programs
+
 
 def _program(isa, image, text):
     lines = []
@@ -73,12 +86,18 @@ def _program(isa, image, text):
         lines.append(f".loop d{k} {count} $d{k}")
     for k, unit in image.units.items():
         terms = "".join(f" d{loop}:{_signed18(value)}" for loop, value in unit.coefficients.items())
-        lines.append(f".apu a{k} {unit.address} {_signed18(unit.stride_x)} {_signed18(unit.stride_y)}{terms} $a{k}")
+        lines.append(
+            f".apu a{k} {unit.address} {_signed18(unit.stride_x)} "
+            f"{_signed18(unit.stride_y)}{terms} $a{k}"
+        )
     nested, depth = _is_nested(isa, image), 0
     for word in image.words:
         decoded = isa.decode(word)
         raw = decoded.instruction is not None and (
-            not nested and decoded.instruction.mnemonic in _LOOP_WORDS or _undeclared(decoded.values, image))
+            not nested
+            and decoded.instruction.mnemonic in _LOOP_WORDS
+            or _undeclared(decoded.values, image)
+        )
         line = f".word {word:#07x}" if raw else text(word, struct.pack("<I", word))
         depth -= line.startswith("end_loop")
         lines.append("  " * depth + line)
@@ -87,7 +106,9 @@ def _program(isa, image, text):
 
 
 def _undeclared(values, image):
-    return ("loop" in values and values["loop"] not in image.loops) or ("apu" in values and values["apu"] not in image.units)
+    return ("loop" in values and values["loop"] not in image.loops) or (
+        "apu" in values and values["apu"] not in image.units
+    )
 
 
 class _NotNested(Exception):
@@ -95,14 +116,24 @@ class _NotNested(Exception):
 
 
 def _is_nested(isa, image):
-    """Whether starts and ends match as the assembler demands; else they are raw words, of records without a body."""
+    """Whether starts and ends match as the assembler demands; else they are raw words, of records
+    without a body."""
+
     def fail(place, message, expected=""):
         raise _NotNested
+
     items = []
     for word in image.words:
         decoded = isa.decode(word)
         known = decoded.fault is None and not _undeclared(decoded.values, image)
-        items.append(SimpleNamespace(instruction=decoded.instruction if known else None, values=decoded.values, raw=False, place=None))
+        items.append(
+            SimpleNamespace(
+                instruction=decoded.instruction if known else None,
+                values=decoded.values,
+                raw=False,
+                place=None,
+            )
+        )
     recorded = {k: body for k, (_, body) in image.loops.items()}
     try:
         counted = Checker(items, {}, {}, {}, True, fail, lambda place, message: None).bodies
@@ -116,6 +147,7 @@ def _is_nested(isa, image):
 
 
 # Lists
+
 
 def _list(isa, data, text):
     steps, size = read_list_header(_words(data))
@@ -136,7 +168,10 @@ def _list(isa, data, text):
             units = ",".join(f"a{k}" for k in range(32) if entry.mask >> k & 1)
             line += f" rebase={_signed18(entry.rebase)} apus={units}"
         lists = [_descriptors(data, offset) for offset in (entry.in_list, entry.out_list)]
-        lines += [line, *(_transfer(d, k == 1) for k, descriptors in enumerate(lists) for d in descriptors)]
+        lines += [
+            line,
+            *(_transfer(d, k == 1) for k, descriptors in enumerate(lists) for d in descriptors),
+        ]
         again.append((image_bytes(image), entry, *lists))
     return lines, list_bytes(again)
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loops of an assembled program: bodies counted, nesting checked, registers followed (specification, sections 3.2, 4.6). Pure Python."""
+"""Loops of an assembled program: bodies counted, nesting checked, registers followed
+(specification, sections 3.2, 4.6). Pure Python."""
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -7,14 +9,21 @@ from ..operands import TILES
 
 __all__ = ["Checker", "sources"]
 
-_PAIRS = {"matmul": (0, 1, 3), "mulacc": (0, 1, 3), **dict.fromkeys(("add", "sub", "mul", "div", "pow"), (0, 1)),
-          **dict.fromkeys(("relu", "exp", "log", "gtz"), (0,)), "max": (2, 3), "sum": (2, 3)}
+_PAIRS = {
+    "matmul": (0, 1, 3),
+    "mulacc": (0, 1, 3),
+    **dict.fromkeys(("add", "sub", "mul", "div", "pow"), (0, 1)),
+    **dict.fromkeys(("relu", "exp", "log", "gtz"), (0,)),
+    "max": (2, 3),
+    "sum": (2, 3),
+}
 _RESULT = {"matmul": 3, "mulacc": 3, "max": 3, "sum": 3}
 _DEEPEST = 8
 
 
 def sources(name, values):
-    """Tile registers whose private copies decide whether an instruction is uniform (rule 2 of section 4.6), and the one it writes.
+    """Tile registers whose private copies decide whether an instruction is uniform (rule 2 of
+    section 4.6), and the one it writes.
 
     ``name``: mnemonic; ``values``: its fields. The result register is ``None`` where there is none.
     """
@@ -44,10 +53,12 @@ class _Open:
 class Checker:
     """Walks over one program's items.
 
-    ``items``: the assembler's, in order; ``loops``: index -> name; ``counts``: index -> iterations; ``units``: index -> (name, loops with
-    a coefficient that is not 0, place); ``persistent``: ``.needs contexts`` stands there; ``fail(place, message, expected)`` raises;
-    ``warn(place, message)``.
+    ``items``: the assembler's, in order; ``loops``: index -> name; ``counts``: index -> iterations;
+    ``units``: index -> (name, loops with a coefficient that is not 0, place); ``persistent``:
+    ``.needs contexts`` stands there; ``fail(place, message, expected)`` raises; ``warn(place,
+    message)``.
     """
+
     items: list
     loops: dict
     counts: dict
@@ -63,10 +74,13 @@ class Checker:
     # Nesting
 
     def _nest(self):
-        """The program as nested lists: items, and (loop, independent, list) for what a loop encloses."""
+        """The program as nested lists: items, and (loop, independent, list) for what a loop
+        encloses."""
         opened, blocks = [], [[]]
         for index, item in enumerate(self.items):
-            name = item.instruction.mnemonic if item.instruction is not None and not item.raw else None
+            name = (
+                item.instruction.mnemonic if item.instruction is not None and not item.raw else None
+            )
             if name in ("start_loop", "start_independent_loop"):
                 self._start(item, opened, index, name)
                 blocks.append([])
@@ -78,7 +92,11 @@ class Checker:
             else:
                 blocks[-1].append(item)
         if opened:
-            self.fail(self.items[opened[-1].start].place, f"loop {self._loop(opened[-1].loop)} is never closed", "end_loop")
+            self.fail(
+                self.items[opened[-1].start].place,
+                f"loop {self._loop(opened[-1].loop)} is never closed",
+                "end_loop",
+            )
         return blocks[0]
 
     def _loop(self, index):
@@ -87,8 +105,12 @@ class Checker:
     def _start(self, item, opened, index, name):
         loop = item.values["loop"]
         if opened and opened[-1].independent:
-            self.fail(item.place, f"loop {self._loop(loop)} starts inside independent loop {self._loop(opened[-1].loop)}",
-                      "its end first")
+            self.fail(
+                item.place,
+                f"loop {self._loop(loop)} starts inside independent loop "
+                f"{self._loop(opened[-1].loop)}",
+                "its end first",
+            )
         if any(o.loop == loop for o in opened):
             self.fail(item.place, f"loop {self._loop(loop)} is nested in itself", "another loop")
         if len(opened) == _DEEPEST:
@@ -98,22 +120,35 @@ class Checker:
     def _end(self, item, opened, index):
         loop = item.values["loop"]
         if not opened:
-            self.fail(item.place, f"end of loop {self._loop(loop)}, which was not started", "its start before it")
+            self.fail(
+                item.place,
+                f"end of loop {self._loop(loop)}, which was not started",
+                "its start before it",
+            )
         if opened[-1].loop != loop:
-            self.fail(item.place, f"end of loop {self._loop(loop)} inside loop {self._loop(opened[-1].loop)}",
-                      f"end_loop {self._loop(opened[-1].loop)}")
+            self.fail(
+                item.place,
+                f"end of loop {self._loop(loop)} inside loop {self._loop(opened[-1].loop)}",
+                f"end_loop {self._loop(opened[-1].loop)}",
+            )
         body = index - opened[-1].start - 1
         before = self.bodies.setdefault(loop, body)
         if before != body:
-            self.fail(item.place, f"body of loop {self._loop(loop)} has {body} instructions, an earlier one {before}",
-                      "another loop record")
+            self.fail(
+                item.place,
+                f"body of loop {self._loop(loop)} has {body} instructions, an earlier one {before}",
+                "another loop record",
+            )
 
     def accesses(self, block=None, ordered=(), independent=None):
-        """Loads and stores: (item, indices of the ordered loops around it, of the independent one or ``None``)."""
+        """Loads and stores: (item, indices of the ordered loops around it, of the independent one
+        or ``None``)."""
         for entry in self._tree if block is None else block:
             if isinstance(entry, tuple):
                 loop, alone, body = entry
-                yield from self.accesses(body, *((ordered, loop) if alone else ((*ordered, loop), None)))
+                yield from self.accesses(
+                    body, *((ordered, loop) if alone else ((*ordered, loop), None))
+                )
             elif "apu" in entry.values and not entry.raw:
                 yield entry, ordered, independent
 
@@ -127,40 +162,59 @@ class Checker:
         for unit, (name, loops, place) in self.units.items():
             never = [self._loop(k) for k in loops if unit in used and k not in used[unit]]
             if never:
-                self.warn(place, f"address unit {name} has a coefficient of loop {', '.join(never)}, which never encloses its use")
+                self.warn(
+                    place,
+                    f"address unit {name} has a coefficient of loop {', '.join(never)}, which "
+                    f"never encloses its use",
+                )
         self._walk_ordered(self._tree, [False] * 4)
 
     @staticmethod
     def _effects(block):
-        """Instructions of a block without its loops: (item, registers read, register written or ``None``)."""
+        """Instructions of a block without its loops: (item, registers read, register written or
+        ``None``)."""
         for entry in block:
             if not isinstance(entry, tuple) and entry.instruction is not None and not entry.raw:
                 read, written = sources(entry.instruction.mnemonic, entry.values)
                 # A copy to itself does nothing.
-                yield entry, () if written is None and entry.instruction.mnemonic == "copy" else read, written
+                yield (
+                    entry,
+                    () if written is None and entry.instruction.mnemonic == "copy" else read,
+                    written,
+                )
 
     def _walk_ordered(self, block, private):
-        """Follows ``private``: whether a register may have private copies. Returns the state at the end."""
+        """Follows ``private``: whether a register may have private copies. Returns the state at the
+        end."""
         for entry in block:
             if isinstance(entry, tuple):
                 private = self._walk_loop(*entry, private)
             for item, read, written in self._effects([entry]):
                 for r in read:
                     if private[r]:
-                        self.warn(item.place, f"{TILES[r]} is read in ordered code after an independent loop wrote it: the uniform "
-                                              "copy is read")
+                        self.warn(
+                            item.place,
+                            f"{TILES[r]} is read in ordered code after an independent loop "
+                            f"wrote it: the uniform "
+                            "copy is read",
+                        )
                 if written is not None:
                     private[written] = False
         return private
 
     def _walk_loop(self, loop, independent, body, private):
-        """The state after a loop's iterations; those of an independent one are taken for groups of one."""
+        """The state after a loop's iterations; those of an independent one are taken for groups of
+        one."""
         count = self.counts[loop]
         if not count:
             return private
         begin = list(private)
         while True:
-            end = self._walk_body(body, list(begin), loop, count) if independent else self._walk_ordered(body, list(begin))
+            end = (
+                self._walk_body(body, list(begin), loop, count)
+                if independent
+                else self._walk_ordered(body, list(begin))
+            )
             # The next iteration, or group, begins where the last one ended.
             joined = [a or b for a, b in zip(begin, end, strict=True)]
             if joined == begin or count == 1 or independent and self.persistent:
@@ -175,16 +229,28 @@ class Checker:
         for item, read, written in body:
             for r in read:
                 if not self.persistent and r not in written_here and (private[r] or r in left):
-                    self.warn(item.place, self._carried(r, loop) if r in left else
-                              f"{TILES[r]} holds what an earlier independent loop wrote, context by context: the result depends on the "
-                              "number of contexts, expected .needs contexts=N")
+                    self.warn(
+                        item.place,
+                        self._carried(r, loop)
+                        if r in left
+                        else f"{TILES[r]} holds what an earlier independent loop wrote, context "
+                        f"by context: the result depends on the "
+                        "number of contexts, expected .needs contexts=N",
+                    )
             if written is not None:
-                moves = item.instruction.mnemonic == "load" and loop in self.units.get(item.values["apu"], ("", ()))[1]
+                moves = (
+                    item.instruction.mnemonic == "load"
+                    and loop in self.units.get(item.values["apu"], ("", ()))[1]
+                )
                 private[written] = moves or any(private[r] for r in read)
                 written_here.add(written)
         return private
 
     def _carried(self, register, loop):
-        return (f"{TILES[register]} is read before the body of loop {self._loop(loop)} has written all of it, and may hold what another "
-                f"iteration left: the result depends on the number of contexts, expected all of {TILES[register]} written before, or "
-                ".needs contexts=N")
+        return (
+            f"{TILES[register]} is read before the body of loop {self._loop(loop)} has written "
+            f"all of it, and may hold what another "
+            f"iteration left: the result depends on the number of contexts, expected all of "
+            f"{TILES[register]} written before, or "
+            ".needs contexts=N"
+        )

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Floorplan of large builds: sites of the multipliers and block RAMs.
 
-Tiles pass between the ``dot`` units and the tile file, elements between the tile file and the banks of MEM, all of them at once. So
-rows of the FPGA follow each other as the data do: INPUT and WEIGHTS, the units' multipliers, OUTPUT and ACC, the crossbar, which has no places, and
-the banks; each of them over the whole width, in the order of the tile's elements.
+Tiles pass between the ``dot`` units and the tile file, elements between the tile file and the banks
+of MEM, all of them at once. So rows of the FPGA follow each other as the data do: INPUT and
+WEIGHTS, the units' multipliers, OUTPUT and ACC, the crossbar, which has no places, and the banks;
+each of them over the whole width, in the order of the tile's elements.
 """
+
 from itertools import chain, zip_longest
 
 from ....primitives.bram import block_names
@@ -18,8 +20,9 @@ __all__ = ["floorplan"]
 
 
 def floorplan(device, params):
-    """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where there is no plan: for less than 32 multipliers or 16 banks, and
-    for FPGAs without four rows of block RAMs."""
+    """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where there is no
+    plan: for less than 32 multipliers or 16 banks, and for FPGAs without four rows of block
+    RAMs."""
     rams, dsps = ram_rows(device), dsp_rows(device)
     if params["macs"] < 32 or params["banks"] != 16 or len(rams) < 4:
         return {}
@@ -27,18 +30,41 @@ def floorplan(device, params):
 
     def tiles(row, *registers):
         """Registers in one row of block RAMs, their blocks in turn."""
-        names = [[f"tiles.tiles_{reg}.{name}" for _, name in block_names("ecp5", 16 * wide, entries(params))] for reg, wide in registers]
+        names = [
+            [
+                f"tiles.tiles_{reg}.{name}"
+                for _, name in block_names("ecp5", 16 * wide, entries(params))
+            ]
+            for reg, wide in registers
+        ]
         for *blocks, beside in zip_longest(*names, across(row, max(map(len, names)), len(names))):
-            found.update((block, place) for block, place in zip(blocks, beside, strict=True) if block)
+            found.update(
+                (block, place) for block, place in zip(blocks, beside, strict=True) if block
+            )
+
     tiles(rams[0], (INPUT, 18), (WEIGHTS, 18))
     tiles(rams[1], (OUTPUT, 18), (ACC, element_bits(params)))
 
     units = Geometry(params["macs"]).units
-    for unit, multipliers in enumerate(chain.from_iterable(across(row, 8, 4) for row in (dsps[1], dsps[0])[:units // 8])):
-        found |= {f"dot.lanes.unit_{unit}.multipliers.dsp_{k}": place for k, place in enumerate(multipliers)}
+    for unit, multipliers in enumerate(
+        chain.from_iterable(across(row, 8, 4) for row in (dsps[1], dsps[0])[: units // 8])
+    ):
+        found |= {
+            f"dot.lanes.unit_{unit}.multipliers.dsp_{k}": place
+            for k, place in enumerate(multipliers)
+        }
 
-    blocks = [f"ram_{block}_{offset}.cell" for block in range(1 << max(0, row_bits(params) - 11)) for offset in (0, 9)]
+    blocks = [
+        f"ram_{block}_{offset}.cell"
+        for block in range(1 << max(0, row_bits(params) - 11))
+        for offset in (0, 9)
+    ]
     if row_bits(params) > 10 and len(blocks) <= 4:
-        for bank, here in enumerate(zip(across(rams[2], 16, 2), across(rams[3], 16, 2), strict=True)):
-            found |= {f"mem.bank_{bank}.{block}": place for block, place in zip(blocks, chain.from_iterable(here), strict=False)}
+        for bank, here in enumerate(
+            zip(across(rams[2], 16, 2), across(rams[3], 16, 2), strict=True)
+        ):
+            found |= {
+                f"mem.bank_{bank}.{block}": place
+                for block, place in zip(blocks, chain.from_iterable(here), strict=False)
+            }
     return found

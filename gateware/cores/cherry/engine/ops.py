@@ -1,19 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interfaces of the units: operations from the front end, progress counters, ports of the tile register file.
+"""Interfaces of the units: operations from the front end, progress counters, ports of the tile
+register file.
 
-A unit (load/store, dot, vector ALU, special functions) takes operations in order and works them off in *slots*: one for a uniform
-operation, else one for every context of the group, ascending. Slots are numbered over a whole program, modulo 2^:data:`POSITION`; a
-unit's progress is how many slots it has *fetched* (their operands are read; who overwrites them may go on) and *finished* (their results
-can be read). An operation waits, slot by slot, for the progress of others that its :data:`Waits` name.
+A unit (load/store, dot, vector ALU, special functions) takes operations in order and works them off
+in *slots*: one for a uniform operation, else one for every context of the group, ascending. Slots
+are numbered over a whole program, modulo 2^:data:`POSITION`; a unit's progress is how many slots it
+has *fetched* (their operands are read; who overwrites them may go on) and *finished* (their results
+can be read). An operation waits, slot by slot, for the progress of others that its :data:`Waits`
+name.
 """
+
 from amaranth import unsigned
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out, Signature
 
 from ..params import microcoded
 
-__all__ = ["POSITION", "DotKind", "AluKind", "ProgressLayout", "SfuKind", "TileRead", "TileWrite", "Unit", "Waits", "alu_op", "dot_op",
-           "element_bits", "entries", "header", "lsu_op", "sfu_op", "tile_elements", "unhurried"]
+__all__ = [
+    "POSITION",
+    "DotKind",
+    "AluKind",
+    "ProgressLayout",
+    "SfuKind",
+    "TileRead",
+    "TileWrite",
+    "Unit",
+    "Waits",
+    "alu_op",
+    "dot_op",
+    "element_bits",
+    "entries",
+    "header",
+    "lsu_op",
+    "sfu_op",
+    "tile_elements",
+    "unhurried",
+]
 
 #: Bits of a slot's number: more than the slots of all operations that are under way in a unit.
 POSITION = 9
@@ -21,6 +43,7 @@ POSITION = 9
 
 class Unit(enum.Enum, shape=2):
     """The units, in the order of all arrays over them."""
+
     LSU = 0
     DOT = 1
     ALU = 2
@@ -29,6 +52,7 @@ class Unit(enum.Enum, shape=2):
 
 class DotKind(enum.Enum, shape=3):
     """Instructions of the dot unit."""
+
     MATMUL = 0
     MULACC = 1
     ADD = 2
@@ -39,6 +63,7 @@ class DotKind(enum.Enum, shape=3):
 
 class AluKind(enum.Enum, shape=3):
     """Instructions of the vector ALU."""
+
     RELU = 0
     GTZ = 1
     MAX = 2
@@ -48,6 +73,7 @@ class AluKind(enum.Enum, shape=3):
 
 class SfuKind(enum.Enum, shape=2):
     """Instructions of the special-function lanes."""
+
     DIV = 0
     POW = 1
     EXP = 2
@@ -55,17 +81,20 @@ class SfuKind(enum.Enum, shape=2):
 
 
 def tile_elements(params):
-    """Elements of a word of the tile file: a whole tile, a row of one, or in the small engine one."""
+    """Elements of a word of the tile file: a whole tile, a row of one, or in the small engine
+    one."""
     return 16 if params["macs"] >= 32 else 1 if microcoded(params) else 4
 
 
 def element_bits(params):
-    """Bits of an element in the tile file: those of ACC, of which the other registers use the lower 18."""
+    """Bits of an element in the tile file: those of ACC, of which the other registers use the lower
+    18."""
     return params["acc_frac"] + 9
 
 
 def unhurried(params):
-    """Whether a product of tiles takes so long (eight cycles and more) that what prepares the next slot, or operation, may take its time."""
+    """Whether a product of tiles takes so long (eight cycles and more) that what prepares the next
+    slot, or operation, may take its time."""
     return params["macs"] <= 8
 
 
@@ -75,20 +104,26 @@ def entries(params):
 
 
 class ProgressLayout(data.ArrayLayout):
-    """Progress of all units, an element for each of :class:`Unit`: ``fetched`` and ``finished``, slots since the program's start."""
+    """Progress of all units, an element for each of :class:`Unit`: ``fetched`` and ``finished``,
+    slots since the program's start."""
+
     def __init__(self):
-        super().__init__(data.StructLayout({"fetched": unsigned(POSITION), "finished": unsigned(POSITION)}), 4)
+        super().__init__(
+            data.StructLayout({"fetched": unsigned(POSITION), "finished": unsigned(POSITION)}), 4
+        )
 
 
 class _Wait(data.StructLayout):
-    """Slot c waits until a unit's progress less ``base`` is at least min(c + 1, ``size``), where ``valid``. ``size`` 0: all
-    slots wait for progress as far as ``base``."""
+    """Slot c waits until a unit's progress less ``base`` is at least min(c + 1, ``size``), where
+    ``valid``. ``size`` 0: all slots wait for progress as far as ``base``."""
+
     def __init__(self):
         super().__init__({"valid": unsigned(1), "base": unsigned(POSITION), "size": unsigned(6)})
 
 
 class Waits(data.ArrayLayout):
     """For each unit a wait for its ``fetched`` and one for its ``finished`` slots."""
+
     def __init__(self):
         super().__init__(data.StructLayout({"fetched": _Wait(), "finished": _Wait()}), 4)
 
@@ -99,19 +134,40 @@ def header():
     size : slots, 1 to 32
     uniform : writes the uniform copy (one slot); else slot c writes the private tile of context c
     phys : which of the two entries of the uniform copy it writes
-    view : for each tile register, ``copies`` (contexts below it see their private tile) and ``phys`` (the others see this uniform one)
+    view : for each tile register, ``copies`` (contexts below it see their private tile) and
+        ``phys`` (the others see this uniform one)
     waits : :class:`Waits`
     """
-    return {"size": unsigned(6), "uniform": unsigned(1), "phys": unsigned(1),
-            "view": data.ArrayLayout(data.StructLayout({"copies": unsigned(6), "phys": unsigned(1)}), 4), "waits": Waits()}
+    return {
+        "size": unsigned(6),
+        "uniform": unsigned(1),
+        "phys": unsigned(1),
+        "view": data.ArrayLayout(
+            data.StructLayout({"copies": unsigned(6), "phys": unsigned(1)}), 4
+        ),
+        "waits": Waits(),
+    }
 
 
 def lsu_op():
-    """Load or store: ``len_y``, ``len_x`` 1 to 4; ``address`` of context 0's element (0, 0), ``step`` from context to context (elements,
-    modulo 2^18). A load with ``whole`` does not need the old tile."""
-    return data.StructLayout(header() | {
-        "store": unsigned(1), "reg": unsigned(2), "len_y": unsigned(3), "len_x": unsigned(3), "zero": unsigned(1), "skip": unsigned(1),
-        "address": unsigned(18), "step": unsigned(18), "stride_x": unsigned(18), "stride_y": unsigned(18)})
+    """Load or store: ``len_y``, ``len_x`` 1 to 4; ``address`` of context 0's element (0, 0),
+    ``step`` from context to context (elements, modulo 2^18). A load with ``whole`` does not need
+    the old tile."""
+    return data.StructLayout(
+        header()
+        | {
+            "store": unsigned(1),
+            "reg": unsigned(2),
+            "len_y": unsigned(3),
+            "len_x": unsigned(3),
+            "zero": unsigned(1),
+            "skip": unsigned(1),
+            "address": unsigned(18),
+            "step": unsigned(18),
+            "stride_x": unsigned(18),
+            "stride_y": unsigned(18),
+        }
+    )
 
 
 def _reduce():
@@ -124,8 +180,11 @@ def dot_op():
 
 
 def alu_op():
-    """Operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of a reduce of ``max``."""
-    return data.StructLayout(header() | {"kind": AluKind, "dst": unsigned(2), "src": unsigned(2)} | _reduce())
+    """Operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of a reduce of
+    ``max``."""
+    return data.StructLayout(
+        header() | {"kind": AluKind, "dst": unsigned(2), "src": unsigned(2)} | _reduce()
+    )
 
 
 def sfu_op():
@@ -138,23 +197,54 @@ class TileRead(Signature):
 
     Members
     -------
-    request : Out, stream: ``mask`` of the registers wanted, ``entry`` of each, ``word`` of the tile (0 where a word is a whole tile).
-        Accepted when all of them can be read together.
+    request : Out, stream: ``mask`` of the registers wanted, ``entry`` of each,
+        ``word`` of the tile (0 where a word is a whole tile). Accepted when all of them can be read
+        together.
     valid : In, two cycles after an accepted request (in the order of requests; must be taken)
     data : In, for each register the word; of one not asked for undefined
     """
+
     def __init__(self, params):
         word = element_bits(params) * tile_elements(params)
-        super().__init__({
-            "request": Out(stream.Signature(data.StructLayout({
-                "mask": unsigned(4), "entry": data.ArrayLayout(range(entries(params)), 4), "word": range(16 // tile_elements(params))}))),
-            "valid": In(1), "data": In(data.ArrayLayout(unsigned(word), 4))})
+        super().__init__(
+            {
+                "request": Out(
+                    stream.Signature(
+                        data.StructLayout(
+                            {
+                                "mask": unsigned(4),
+                                "entry": data.ArrayLayout(range(entries(params)), 4),
+                                "word": range(16 // tile_elements(params)),
+                            }
+                        )
+                    )
+                ),
+                "valid": In(1),
+                "data": In(data.ArrayLayout(unsigned(word), 4)),
+            }
+        )
 
 
 class TileWrite(Signature):
-    """A unit's write face of the tile file, as seen by the unit: a stream of ``reg``, ``entry``, ``word``, ``data``. A request accepted in
-    one cycle is seen by a read that is accepted in the next."""
+    """A unit's write face of the tile file, as seen by the unit: a stream of ``reg``, ``entry``,
+    ``word``, ``data``. A request accepted in one cycle is seen by a read that is accepted in the
+    next."""
+
     def __init__(self, params):
         word = element_bits(params) * tile_elements(params)
-        super().__init__({"request": Out(stream.Signature(data.StructLayout({
-            "reg": unsigned(2), "entry": range(entries(params)), "word": range(16 // tile_elements(params)), "data": unsigned(word)})))})
+        super().__init__(
+            {
+                "request": Out(
+                    stream.Signature(
+                        data.StructLayout(
+                            {
+                                "reg": unsigned(2),
+                                "entry": range(entries(params)),
+                                "word": range(16 // tile_elements(params)),
+                                "data": unsigned(word),
+                            }
+                        )
+                    )
+                )
+            }
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums of products, comparisons and reduces of Cherry floats (specification, sections 4.1 to 4.3), on numpy arrays of patterns."""
+"""Sums of products, comparisons and reduces of Cherry floats (specification, sections 4.1 to 4.3),
+on numpy arrays of patterns."""
+
 import numpy as np
 
 from ..tables import BIAS, FRAC, INF, NAN, ONE
@@ -29,7 +31,7 @@ def dot(a, b, addend=None, frac=FRAC):
     a, b = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(b, np.int64))
     (sa, ea, _), (sb, eb, _) = split(a), split(b)
     sign = sa ^ sb
-    infinite = ((ea == 255) | (eb == 255))
+    infinite = (ea == 255) | (eb == 255)
     nan = is_nan(a) | is_nan(b) | (infinite & ((ea == 0) | (eb == 0)))
     magnitude = significand(a) * significand(b)
     exponent = ea + eb - 2 * BIAS
@@ -38,8 +40,16 @@ def dot(a, b, addend=None, frac=FRAC):
         sc, ec, _ = split(c, frac)
         # The same scale as a product: 2^(E - 18).
         mc = significand(c, frac) << 2 * FRAC - frac
-        terms = [(sign, sc), (infinite, ec == 255), (nan, is_nan(c, frac)), (magnitude, mc), (exponent, ec - BIAS)]
-        sign, infinite, nan, magnitude, exponent = (_join(products, further) for products, further in terms)
+        terms = [
+            (sign, sc),
+            (infinite, ec == 255),
+            (nan, is_nan(c, frac)),
+            (magnitude, mc),
+            (exponent, ec - BIAS),
+        ]
+        sign, infinite, nan, magnitude, exponent = (
+            _join(products, further) for products, further in terms
+        )
     plus, minus = (infinite & (sign == 0)).any(-1), (infinite & (sign == 1)).any(-1)
 
     present = magnitude != 0
@@ -50,7 +60,9 @@ def dot(a, b, addend=None, frac=FRAC):
     shifted = raised >> shift
     shifted = shifted | (shifted << shift != raised)
     total = np.where(sign == 1, -shifted, shifted).sum(-1)
-    rounded = round_value((total < 0).astype(np.int64), np.maximum(np.abs(total), 1), top - 2 * FRAC - GUARD, frac)
+    rounded = round_value(
+        (total < 0).astype(np.int64), np.maximum(np.abs(total), 1), top - 2 * FRAC - GUARD, frac
+    )
 
     zero = pack((sign == 1).all(-1).astype(np.int64), 0, 0, frac)
     result = np.where(total == 0, 0, rounded)
@@ -63,7 +75,10 @@ def dot(a, b, addend=None, frac=FRAC):
 def _join(terms, further):
     """The addend's values beside the products'."""
     shape = np.broadcast_shapes(terms.shape[:-1], further.shape[:-1])
-    return np.concatenate([np.broadcast_to(terms, (*shape, terms.shape[-1])), np.broadcast_to(further, (*shape, 1))], axis=-1)
+    return np.concatenate(
+        [np.broadcast_to(terms, (*shape, terms.shape[-1])), np.broadcast_to(further, (*shape, 1))],
+        axis=-1,
+    )
 
 
 def add(x, y):
@@ -94,7 +109,8 @@ def gtz(x):
 
 
 def maximum(x, axis):
-    """IEEE maximum along ``axis``: NaN wins, +0 is above -0, an exponent of 0 is a zero of its sign."""
+    """IEEE maximum along ``axis``: NaN wins, +0 is above -0, an exponent of 0 is a zero of its
+    sign."""
     x = np.asarray(x, np.int64)
     sign, exponent, _ = split(x)
     clean = np.where(exponent == 0, sign << 17, x)

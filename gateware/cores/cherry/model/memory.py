@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Main memory as the golden model reaches it: words inside the memory window."""
+
 import numpy as np
 
 from ....isa.machine import MemoryWindow
@@ -11,24 +12,29 @@ __all__ = ["MainMemory"]
 class MainMemory(MemoryWindow):
     """Main memory in words.
 
-    Methods take ``pc``, the byte address that a fault names, and raise :class:`~.outcome.RunFault`: ``window`` with the first
-    byte address outside; ``bus`` where the window lies past the memory's end.
+    Methods take ``pc``, the byte address that a fault names, and raise :class:`~.outcome.RunFault`:
+    ``window`` with the first byte address outside; ``bus`` where the window lies past the memory's
+    end.
     """
+
     def check(self, address, words, pc):
         """Refuses a range that is not inside the window."""
-        for name, bad in (("window", self.outside(address, 4 * words)), ("bus", self.beyond(address, 4 * words))):
+        for name, bad in (
+            ("window", self.outside(address, 4 * words)),
+            ("bus", self.beyond(address, 4 * words)),
+        ):
             if bad is not None:
                 raise RunFault(name, bad, pc=pc)
 
     def word(self, address, pc):
         """One word."""
         self.check(address, 1, pc)
-        return int.from_bytes(self.memory[address:address + 4].tobytes(), "little")
+        return int.from_bytes(self.memory[address : address + 4].tobytes(), "little")
 
     def words(self, address, count, pc):
         """``count`` words as an int64 array."""
         self.check(address, count, pc)
-        return self.memory[address:address + 4 * count].view("<u4").astype(np.int64)
+        return self.memory[address : address + 4 * count].view("<u4").astype(np.int64)
 
     def store(self, address, words, pc):
         """Writes words."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of Cherry: program lists, programs, DMA, every fault, in integers (specification, sections 4, 6 and 7)."""
+"""The golden model of Cherry: program lists, programs, DMA, every fault, in integers
+(specification, sections 4, 6 and 7)."""
+
 import numpy as np
 
 from ....isa import machine
@@ -35,10 +37,11 @@ class Model(machine.Model):
     ----------
     mem : int64 array, MEM; kept across programs and runs
 
-    What a run counts (section 7.6): *instructions* (in an independent body by the group's size), *operations* (element operations),
-    *bytes_read*, *bytes_written*. An instruction that faults counts nothing. Cycles are unknown here: ``cycle_limit`` counts
-    instructions instead.
+    What a run counts (section 7.6): *instructions* (in an independent body by the group's size),
+    *operations* (element operations), *bytes_read*, *bytes_written*. An instruction that faults
+    counts nothing. Cycles are unknown here: ``cycle_limit`` counts instructions instead.
     """
+
     ISA = ISA
 
     def __init__(self, params, memory, *, races=True, shuffle=None):
@@ -55,7 +58,8 @@ class Model(machine.Model):
         Raises
         ------
         Race, Overlap
-            The program's result is not defined; ``pc`` is that of the access, or of the step's entry in its list.
+            The program's result is not defined; ``pc`` is that of the access, or of the step's
+            entry in its list.
         """
         self.take_registers(registers)
         run = _Run(self, Work(limit=cycle_limit), trace)
@@ -68,13 +72,22 @@ class Model(machine.Model):
             race.pc = run.pc_of(race.index)
             raise
         work = run.work
-        return self.outcome(fault, pc, {"instructions": work.instructions, "operations": work.operations,
-                                        "bytes_read": work.bytes_read, "bytes_written": work.bytes_written},
-                            run.read_only(fault is None))
+        return self.outcome(
+            fault,
+            pc,
+            {
+                "instructions": work.instructions,
+                "operations": work.operations,
+                "bytes_read": work.bytes_read,
+                "bytes_written": work.bytes_written,
+            },
+            run.read_only(fault is None),
+        )
 
 
 class _Run:
     """One run of a :class:`Model`."""
+
     def __init__(self, model, work, trace):
         self.model, self.params, self.values, self.work = model, model.params, model.reg, work
         self.main = MainMemory(model.memory, model.window.base, model.window.limit, trace)
@@ -92,9 +105,13 @@ class _Run:
         context = _LOW32
         if program is not None and program.context is not None:
             context = program.context | (program.iteration & 0x3FFFF) << 14
-        return {"step": self.step, "fault_context": context, "cap_size": cap_size(self.params),
-                "cap_feature": cap_feature(self.params, self.params["slots"] == 2),
-                **{f"loop_var[{k}]": value for k, value in enumerate(loops)}}
+        return {
+            "step": self.step,
+            "fault_context": context,
+            "cap_size": cap_size(self.params),
+            "cap_feature": cap_feature(self.params, self.params["slots"] == 2),
+            **{f"loop_var[{k}]": value for k, value in enumerate(loops)},
+        }
 
     def everything(self):
         """From start to end."""
@@ -136,10 +153,14 @@ class _Run:
             try:
                 entry = read_step(self._words(address, entry_address), self.step, size)
             except ImageError as error:
-                raise RunFault(error.fault, error.word, pc=address + error.offset & _LOW32) from None
+                raise RunFault(
+                    error.fault, error.word, pc=address + error.offset & _LOW32
+                ) from None
             self.work.bytes_read += _ENTRY
             if entry.image != before:
-                image = self._image(address + entry.image & _LOW32, entry_address, size - entry.image)
+                image = self._image(
+                    address + entry.image & _LOW32, entry_address, size - entry.image
+                )
                 before = entry.image
             try:
                 self._step(entry, address, image, promises)
@@ -165,8 +186,15 @@ class _Run:
         promises.out_list(entry.defer and not sequential, touched)
 
     def _program(self, image, rebase):
-        self.program = ProgramRun(ISA, self.params, image, self.model.mem, self.work, rebase=rebase, shuffle=self._shuffle,
-                                  races=Races(len(self.model.mem)) if self.model._races else None)
+        self.program = ProgramRun(
+            ISA,
+            self.params,
+            image,
+            self.model.mem,
+            self.work,
+            rebase=rebase,
+            shuffle=self._shuffle,
+            races=Races(len(self.model.mem)) if self.model._races else None,
+        )
         self.program.run()
         return self.program
-

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry floats: bits 31:14 of an IEEE binary32 (specification, section 2.1), and the one rounding of all arithmetic (4.1).
+"""Cherry floats: bits 31:14 of an IEEE binary32 (specification, section 2.1), and the one rounding
+of all arithmetic (4.1).
 
-Everything works on numpy arrays of int64 that hold bit patterns; nothing is computed in floating point. ``frac`` is the number
-of fraction bits: 9 of an element, 17 of one of ACC in a build with ``acc_frac`` 17.
+Everything works on numpy arrays of int64 that hold bit patterns; nothing is computed in floating
+point. ``frac`` is the number of fraction bits: 9 of an element, 17 of one of ACC in a build with
+``acc_frac`` 17.
 """
+
 import numpy as np
 
 from ..tables import BIAS, FRAC
 
 __all__ = ["bit_length", "is_nan", "narrow", "pack", "round_value", "significand", "split", "widen"]
+
 
 def split(x, frac=FRAC):
     """Sign, exponent field and fraction of patterns."""
@@ -40,9 +44,12 @@ def bit_length(x):
 
 
 def round_value(sign, magnitude, exponent, frac=FRAC):
-    """The pattern of (-1)^sign * magnitude * 2^exponent: nearest, ties to even, with unbounded exponent; then overflow to
-    infinity and flush to zero (section 4.1, step 5). ``magnitude`` is 1 to 2^53 - 1."""
-    sign, magnitude, exponent = np.broadcast_arrays(*(np.asarray(v, np.int64) for v in (sign, magnitude, exponent)))
+    """The pattern of (-1)^sign * magnitude * 2^exponent: nearest, ties to even, with unbounded
+    exponent; then overflow to infinity and flush to zero (section 4.1, step 5). ``magnitude`` is 1
+    to 2^53 - 1."""
+    sign, magnitude, exponent = np.broadcast_arrays(
+        *(np.asarray(v, np.int64) for v in (sign, magnitude, exponent))
+    )
     drop = bit_length(magnitude) - (frac + 1)
     right = np.maximum(drop, 0)
     kept = np.where(drop >= 0, magnitude >> right, magnitude << np.maximum(-drop, 0))
@@ -63,14 +70,19 @@ def widen(x, frac):
 
 
 def narrow(x, frac):
-    """Patterns with ``frac`` fraction bits as elements: nearest, ties to even, overflow to infinity."""
+    """Patterns with ``frac`` fraction bits as elements: nearest, ties to even, overflow to
+    infinity."""
     x = np.asarray(x, np.int64)
     if frac == FRAC:
         return x
     sign, exponent, fraction = split(x, frac)
     cut = frac - FRAC
-    rounded = round_value(sign, np.where(exponent == 0, 1, significand(x, frac)), exponent - BIAS - frac, FRAC)
+    rounded = round_value(
+        sign, np.where(exponent == 0, 1, significand(x, frac)), exponent - BIAS - frac, FRAC
+    )
     plain = pack(sign, exponent, fraction >> cut)
     # Zeros with fraction bits, infinities and NaN keep their upper bits; a NaN stays one.
-    special = np.where((exponent == 255) & (fraction != 0) & (fraction >> cut == 0), plain | 0x100, plain)
+    special = np.where(
+        (exponent == 255) & (fraction != 0) & (fraction >> cut == 0), plain | 0x100, plain
+    )
     return np.where((exponent == 0) | (exponent == 255), special, rounded)

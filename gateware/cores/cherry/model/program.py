@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Execution of one program by the golden model: loops, contexts, address units (specification, sections 4.5 to 4.8)."""
+"""Execution of one program by the golden model: loops, contexts, address units (specification,
+sections 4.5 to 4.8)."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +23,9 @@ _SHARED = (0, 0, 0, 0)
 
 @dataclass
 class Work:
-    """What a run counts: ``instructions``, ``operations`` (element operations), bytes; ``limit`` of instructions or ``None``."""
+    """What a run counts: ``instructions``, ``operations`` (element operations), bytes; ``limit`` of
+    instructions or ``None``."""
+
     instructions: int = 0
     operations: int = 0
     bytes_read: int = 0
@@ -32,6 +36,7 @@ class Work:
 @dataclass
 class _Loop:
     """An active loop; of an independent one ``iteration`` is that of context 0."""
+
     index: int
     start: int
     count: int
@@ -54,9 +59,11 @@ class ProgramRun:
 
     Attributes
     ----------
-    context, iteration : of the instruction that faulted inside an independent loop; ``None`` outside
+    context, iteration : of the instruction that faulted inside an independent loop;
+        ``None`` outside
     touched_read, touched_written : bool arrays, elements of MEM that the program read and wrote
     """
+
     def __init__(self, isa, params, image, mem, work, *, rebase=(0, 0), races=None, shuffle=None):
         self.isa, self.params, self.image, self.mem, self.work = isa, params, image, mem, work
         self.races, self.shuffle = races, shuffle
@@ -65,7 +72,10 @@ class ProgramRun:
         self.context = self.iteration = None
         self.touched_read, self.touched_written = np.zeros(len(mem), bool), np.zeros(len(mem), bool)
         amount, mask = rebase
-        self._base = {k: unit.address + (amount if mask >> k & 1 else 0) & _LOW18 for k, unit in image.units.items()}
+        self._base = {
+            k: unit.address + (amount if mask >> k & 1 else 0) & _LOW18
+            for k, unit in image.units.items()
+        }
         self._decoded = {}
 
     def loop_variables(self):
@@ -159,10 +169,11 @@ class ProgramRun:
     # Groups
 
     def _group(self, pc):
-        """One pass of a group through the body of the independent loop, its end included; the next pc."""
+        """One pass of a group through the body of the independent loop, its end included; the next
+        pc."""
         loop = self.stack[-1]
         size = self._size(loop)
-        waiting = []        # instructions that contexts may run in any order
+        waiting = []  # instructions that contexts may run in any order
         while pc < len(self.image.words):
             self._count_in_group(pc, size, waiting)
             try:
@@ -181,8 +192,11 @@ class ProgramRun:
                 self._place(0)
                 raise
             read, written = sources(name, values)
-            moves = name == "load" and loop.index in self.image.units[values["apu"]].coefficients and \
-                self.image.units[values["apu"]].coefficients[loop.index]
+            moves = (
+                name == "load"
+                and loop.index in self.image.units[values["apu"]].coefficients
+                and self.image.units[values["apu"]].coefficients[loop.index]
+            )
             if name != "store" and not moves and not any(self.tiles.copies[r] for r in read):
                 self._run_waiting(waiting, size)
                 self._place(0)
@@ -210,7 +224,8 @@ class ProgramRun:
         self.context, self.iteration = context, self.stack[-1].iteration + context
 
     def _run_waiting(self, waiting, size):
-        """Runs instructions of all contexts: side by side, or shuffled one context after another."""
+        """Runs instructions of all contexts: side by side, or shuffled one context after
+        another."""
         if self.shuffle is None or len(waiting) == 0:
             for entry in waiting:
                 self._execute(*entry[:3], 0, size, entry[3])
@@ -223,7 +238,8 @@ class ProgramRun:
     # Effects
 
     def _execute(self, pc, name, values, first, last, copies=None):
-        """An instruction in contexts ``first`` to ``last`` - 1, which see private tiles as ``copies`` says; without it once for all."""
+        """An instruction in contexts ``first`` to ``last`` - 1, which see private tiles as
+        ``copies`` says; without it once for all."""
         if name == "load":
             self._load(pc, values, first, last, copies)
         elif name == "store":
@@ -256,11 +272,12 @@ class ProgramRun:
         for loop in self.stack:
             iteration = loop.iteration + (np.arange(first, last) if loop.independent else 0)
             start = start + unit.coefficients.get(loop.index, 0) * iteration
-        rows, columns = _ROWS[:values["len_y"]], _COLUMNS[:values["len_x"]]
+        rows, columns = _ROWS[: values["len_y"]], _COLUMNS[: values["len_x"]]
         return start[:, None, None] + rows * unit.stride_y + columns * unit.stride_x & _LOW18
 
     def _outside(self, pc, addresses, first):
-        """Number of contexts before the one whose access leaves MEM, and the fault; all and ``None`` if none does. Notes the context."""
+        """Number of contexts before the one whose access leaves MEM, and the fault; all and
+        ``None`` if none does. Notes the context."""
         wrong = addresses >= len(self.mem)
         if not wrong.any():
             return len(addresses), None
@@ -270,12 +287,15 @@ class ProgramRun:
         return bad, RunFault("mem_range", int(addresses[bad][wrong[bad]][0]), pc)
 
     def _note_accesses(self, kind, pc, addresses, first):
-        """Tells :class:`Races` of an access in contexts from ``first`` on (``None``: once for all)."""
+        """Tells :class:`Races` of an access in contexts from ``first`` on (``None``: once for
+        all)."""
         if self.races is None or not self.stack_is_independent:
             return
         try:
             for k, of_one in enumerate(addresses):
-                getattr(self.races, kind)(of_one, None if first is None else self.stack[-1].iteration + first + k)
+                getattr(self.races, kind)(
+                    of_one, None if first is None else self.stack[-1].iteration + first + k
+                )
         except Race as race:
             race.index = pc
             raise
@@ -292,7 +312,9 @@ class ProgramRun:
             tiles = np.zeros((last - first, 4, 4), np.int64)
         else:
             tiles = np.array(self.tiles.read(register, first, last, copies or _SHARED))
-        tiles[:, skip:skip + values["len_y"], :values["len_x"]] = self.tiles.widened(register, self.mem[addresses])
+        tiles[:, skip : skip + values["len_y"], : values["len_x"]] = self.tiles.widened(
+            register, self.mem[addresses]
+        )
         self._write(register, tiles, first, copies)
 
     def _store(self, pc, values, first, last, copies):
@@ -300,10 +322,12 @@ class ProgramRun:
         addresses = self._addresses(values, first, last)
         good, fault = self._outside(pc, addresses, first)
         self._note_accesses("write", pc, addresses[:good], first)
-        tiles = self.tiles.narrowed(register, self.tiles.read(register, first, last, copies or _SHARED))
+        tiles = self.tiles.narrowed(
+            register, self.tiles.read(register, first, last, copies or _SHARED)
+        )
         for of_one, tile in zip(addresses[:good], tiles, strict=False):
             # In row-major order: of equal addresses the last value stays.
-            self.mem[of_one.ravel()] = tile[:values["len_y"], :values["len_x"]].ravel()
+            self.mem[of_one.ravel()] = tile[: values["len_y"], : values["len_x"]].ravel()
             self.touched_written[of_one] = True
         if fault is not None:
             raise fault

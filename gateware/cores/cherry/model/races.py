@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Race checker: iterations of an independent loop that touch each other's elements (specification, section 4.6)."""
+"""Race checker: iterations of an independent loop that touch each other's elements (specification,
+section 4.6)."""
+
 import numpy as np
 
 from ....isa.outcome import UndefinedResult
@@ -11,15 +13,18 @@ _ALL, _NONE = -1, 0
 
 
 class Race(UndefinedResult):
-    """Two iterations of an independent loop share an element of MEM, and one of them writes it: its result is not defined."""
+    """Two iterations of an independent loop share an element of MEM, and one of them writes it: its
+    result is not defined."""
 
 
 class Races:
     """Who wrote and read each element of MEM in the loop that runs.
 
-    Iterations are told apart by marks, which no later loop uses again, so that nothing need be cleared between loops. Of the readers two
-    are kept, the first and one other: whoever writes meets one of them, unless it is the only one.
+    Iterations are told apart by marks, which no later loop uses again, so that nothing need be
+    cleared between loops. Of the readers two are kept, the first and one other: whoever writes
+    meets one of them, unless it is the only one.
     """
+
     def __init__(self, elements):
         self._writer = np.zeros(elements, np.int64)
         self._reader = np.zeros(elements, np.int64)
@@ -38,10 +43,14 @@ class Races:
         """``addresses`` are read by ``iteration``; ``None``: once for all."""
         mark = _ALL if iteration is None else self._base + iteration
         writer = self._writer[addresses]
-        self._refuse(addresses, (writer >= self._base) & (writer != mark), mark, "reads", writer, "writes")
+        self._refuse(
+            addresses, (writer >= self._base) & (writer != mark), mark, "reads", writer, "writes"
+        )
         known = self._reader_loop[addresses] == self._loop
         first = np.where(known, self._reader[addresses], mark)
-        self._other_reader[addresses] = np.where(first != mark, mark, np.where(known, self._other_reader[addresses], _NONE))
+        self._other_reader[addresses] = np.where(
+            first != mark, mark, np.where(known, self._other_reader[addresses], _NONE)
+        )
         self._reader[addresses] = first
         self._reader_loop[addresses] = self._loop
 
@@ -49,17 +58,29 @@ class Races:
         """``addresses`` are written by ``iteration``."""
         mark = self._base + iteration
         writer = self._writer[addresses]
-        self._refuse(addresses, (writer >= self._base) & (writer != mark), mark, "writes", writer, "writes")
+        self._refuse(
+            addresses, (writer >= self._base) & (writer != mark), mark, "writes", writer, "writes"
+        )
         known = self._reader_loop[addresses] == self._loop
         for readers in (self._reader[addresses], self._other_reader[addresses]):
-            self._refuse(addresses, known & (readers != mark) & (readers != _NONE), mark, "writes", readers, "reads")
+            self._refuse(
+                addresses,
+                known & (readers != mark) & (readers != _NONE),
+                mark,
+                "writes",
+                readers,
+                "reads",
+            )
         self._writer[addresses] = mark
 
     def _refuse(self, addresses, wrong, mark, does, others, did):
         if wrong.any():
             at = int(np.asarray(addresses)[wrong].flat[0])
             other = int(others[wrong].flat[0])
-            raise Race(f"{self._name(mark)} of an independent loop {does} element {at:#x} of MEM, which {self._name(other)} {did}")
+            raise Race(
+                f"{self._name(mark)} of an independent loop {does} element {at:#x} of MEM, "
+                f"which {self._name(other)} {did}"
+            )
 
     def _name(self, mark):
         return "every iteration" if mark == _ALL else f"iteration {mark - self._base}"

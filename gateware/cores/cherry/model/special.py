@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Division, exponential, logarithm and power of Cherry floats: the integer algorithms of the specification, section 4.4.
+"""Division, exponential, logarithm and power of Cherry floats: the integer algorithms of the
+specification, section 4.4.
 
-Proven there: exp and log of every element, and quotients of all pairs of significands, are correctly rounded.
+Proven there: exp and log of every element, and quotients of all pairs of significands, are
+correctly rounded.
 """
+
 import numpy as np
 
 from ..tables import BIAS, FRAC, INF, L2E, LNC, NAN, ONE, expt, logt, rect
@@ -51,7 +54,9 @@ def log(x):
     x = np.asarray(x, np.int64)
     sign, exponent, _ = split(x)
     v = _log_value(x)
-    result = np.where(v == 0, 0, round_value((v < 0).astype(np.int64), np.maximum(np.abs(v), 1), -32))
+    result = np.where(
+        v == 0, 0, round_value((v < 0).astype(np.int64), np.maximum(np.abs(v), 1), -32)
+    )
     result = np.where(exponent == 255, INF, result)
     result = np.where(sign == 1, NAN, result)
     result = np.where(exponent == 0, INF | _SIGN, result)
@@ -81,7 +86,8 @@ def _integer(y):
 
 
 def power(x, y):
-    """|x|^y with the sign of x^y, by the integer algorithm; at most 0.55 ulp from the exact power."""
+    """|x|^y with the sign of x^y, by the integer algorithm; at most 0.55 ulp from the exact
+    power."""
     x, y = np.broadcast_arrays(np.asarray(x, np.int64), np.asarray(y, np.int64))
     (sx, ex, _), (sy, ey, _) = split(x), split(y)
     magnitude = x & _SIGN - 1
@@ -110,7 +116,10 @@ def _finite_power(x, y, sign):
     d = bit_length(size) - 20
     right = np.maximum(d, 0)
     q = np.where(d >= 0, size >> right, size << np.maximum(-d, 0))
-    rest, half = size & (np.int64(1) << right) - 1, np.where(d > 0, np.int64(1) << np.maximum(d - 1, 0), np.int64(1) << 60)
+    rest, half = (
+        size & (np.int64(1) << right) - 1,
+        np.where(d > 0, np.int64(1) << np.maximum(d - 1, 0), np.int64(1) << 60),
+    )
     q = q + ((rest > half) | ((rest == half) & (q & 1 == 1)))
     carried = q >> 20
     q, d = q >> carried, d + carried
@@ -118,7 +127,9 @@ def _finite_power(x, y, sign):
     product = q * significand(y)
     shift = 32 - d - (ey - BIAS) + FRAC - 24
     negative = (v < 0) ^ (split(y)[0] == 1)
-    t = np.where(shift > 0, _rounded_shift(product, np.maximum(shift, 1)), product << np.clip(-shift, 0, 12))
+    t = np.where(
+        shift > 0, _rounded_shift(product, np.maximum(shift, 1)), product << np.clip(-shift, 0, 12)
+    )
     overflow = (shift < -12) | (t >= 1 << 32)
     result = _expcore(sign, negative, np.where(overflow, 0, t))
     return np.where(overflow, np.where(negative, 0, INF) | sign << 17, result)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tile registers with their uniform and private copies, and what each instruction does to them (specification, sections 4.1 to 4.6)."""
+"""Tile registers with their uniform and private copies, and what each instruction does to them
+(specification, sections 4.1 to 4.6)."""
+
 import numpy as np
 
 from ..tables import FRAC
@@ -11,8 +13,15 @@ __all__ = ["Tiles", "compute"]
 INPUT, WEIGHTS, OUTPUT, ACC = range(4)
 
 _ELEMENTWISE = {
-    "add": arithmetic.add, "sub": arithmetic.sub, "mul": arithmetic.mul, "div": special.div, "pow": special.power,
-    "relu": arithmetic.relu, "gtz": arithmetic.gtz, "exp": special.exp, "log": special.log,
+    "add": arithmetic.add,
+    "sub": arithmetic.sub,
+    "mul": arithmetic.mul,
+    "div": special.div,
+    "pow": special.power,
+    "relu": arithmetic.relu,
+    "gtz": arithmetic.gtz,
+    "exp": special.exp,
+    "log": special.log,
 }
 _TWO = ("add", "sub", "mul", "div", "pow")
 
@@ -28,6 +37,7 @@ class Tiles:
     private : int64 array (4, contexts, 4, 4)
     copies : list of int, ``np[r]``: number of contexts that see their private copy
     """
+
     def __init__(self, contexts, acc_frac):
         self.acc_frac = acc_frac
         self.uniform = np.zeros((4, 4, 4), np.int64)
@@ -35,7 +45,8 @@ class Tiles:
         self.copies = [0] * 4
 
     def read(self, register, first, last, copies):
-        """What contexts ``first`` to ``last`` - 1 see where ``copies`` have private ones, shape (contexts, 4, 4)."""
+        """What contexts ``first`` to ``last`` - 1 see where ``copies`` have private ones, shape
+        (contexts, 4, 4)."""
         seen = min(max(copies[register], first), last)
         shared = np.broadcast_to(self.uniform[register], (last - seen, 4, 4))
         return np.concatenate([self.private[register, first:seen], shared])
@@ -46,8 +57,9 @@ class Tiles:
         self.copies[register] = 0
 
     def write_private(self, register, first, tiles):
-        """Writes the private copies of contexts from ``first`` on; ``copies`` is the program's affair."""
-        self.private[register, first:first + len(tiles)] = tiles
+        """Writes the private copies of contexts from ``first`` on; ``copies`` is the program's
+        affair."""
+        self.private[register, first : first + len(tiles)] = tiles
 
     def narrowed(self, register, tiles):
         """Tiles of ``register`` as elements."""
@@ -59,17 +71,23 @@ class Tiles:
 
 
 def compute(name, values, tiles, first, last, copies):
-    """Result of an instruction other than load, store and loops for contexts ``first`` to ``last`` - 1, which see private tiles as
-    ``copies`` says: (register, tiles), or ``None`` where it has none."""
+    """Result of an instruction other than load, store and loops for contexts ``first`` to ``last``
+    - 1, which see private tiles as ``copies`` says: (register, tiles), or ``None`` where it has
+    none."""
+
     def read(register):
         return tiles.read(register, first, last, copies)
 
     frac = tiles.acc_frac
     if name == "matmul":
         # products[c, y, x, k] = INPUT[y, k] * WEIGHTS[k, x]
-        return ACC, arithmetic.dot(read(INPUT)[:, :, None, :], read(WEIGHTS).swapaxes(1, 2)[:, None, :, :], read(ACC), frac)
+        return ACC, arithmetic.dot(
+            read(INPUT)[:, :, None, :], read(WEIGHTS).swapaxes(1, 2)[:, None, :, :], read(ACC), frac
+        )
     if name == "mulacc":
-        return ACC, arithmetic.dot(read(INPUT)[..., None], read(WEIGHTS)[..., None], read(ACC), frac)
+        return ACC, arithmetic.dot(
+            read(INPUT)[..., None], read(WEIGHTS)[..., None], read(ACC), frac
+        )
     if name in _TWO:
         return OUTPUT, _ELEMENTWISE[name](read(INPUT), read(WEIGHTS))
     if name in _ELEMENTWISE:
@@ -89,12 +107,17 @@ def _reduce(name, values, output, acc, frac):
     axis, count, target, keep = values["axis"], values["count"], values["target"], values["acc"]
     if axis == 1:
         # Along the rows is down the columns of the transposed tiles.
-        return _reduce(name, {**values, "axis": 0}, output.swapaxes(1, 2), acc.swapaxes(1, 2), frac).swapaxes(1, 2)
+        return _reduce(
+            name, {**values, "axis": 0}, output.swapaxes(1, 2), acc.swapaxes(1, 2), frac
+        ).swapaxes(1, 2)
     old = acc[:, target, :]
     rows = output[:, :count, :]
     if axis == 0:
-        acc[:, target, :] = _sum(rows.swapaxes(1, 2), old if keep else None, frac) if name == "sum" else \
-            _maximum(rows.swapaxes(1, 2), old if keep else None, frac)
+        acc[:, target, :] = (
+            _sum(rows.swapaxes(1, 2), old if keep else None, frac)
+            if name == "sum"
+            else _maximum(rows.swapaxes(1, 2), old if keep else None, frac)
+        )
     elif name == "sum":
         columns = _sum(rows.swapaxes(1, 2), None, FRAC)
         acc[:, target, 0] = _sum(columns, old[:, 0] if keep else None, frac)

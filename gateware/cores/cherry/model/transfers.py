@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA between main memory and MEM: descriptors and their formats (specification, section 7.2), on numpy arrays."""
+"""DMA between main memory and MEM: descriptors and their formats (specification, section 7.2), on
+numpy arrays."""
+
 import numpy as np
 
 from ....isa.outcome import RunFault
@@ -36,12 +38,12 @@ def _to_bf16(x):
 def _unpack(words, bits, cols):
     """``cols`` fields of ``bits`` bits of a row's little-endian bit string."""
     string = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
-    return (string[:cols * bits].reshape(cols, bits).astype(np.int64) << np.arange(bits)).sum(1)
+    return (string[: cols * bits].reshape(cols, bits).astype(np.int64) << np.arange(bits)).sum(1)
 
 
 def _pack_bits(fields, bits, words):
     string = np.zeros(32 * words, np.uint8)
-    string[:len(fields) * bits] = (fields[:, None] >> np.arange(bits) & 1).ravel()
+    string[: len(fields) * bits] = (fields[:, None] >> np.arange(bits) & 1).ravel()
     return np.packbits(string, bitorder="little").view("<u4").astype(np.int64)
 
 
@@ -61,10 +63,11 @@ def to_words(fmt, elements):
 
 
 def run_list(address, memory, mem, work, touched=None):
-    """Runs the descriptors from ``address`` on, row by row. Of a row what it reads or writes in main memory is checked first, then
-    its addresses in MEM; a row that faults moves nothing.
+    """Runs the descriptors from ``address`` on, row by row. Of a row what it reads or writes in
+    main memory is checked first, then its addresses in MEM; a row that faults moves nothing.
 
-    ``memory``: :class:`~.memory.MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`; ``touched``:
+    ``memory``: :class:`~.memory.MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`;
+    ``touched``:
     :class:`~.overlap.Touched` or ``None``, told of every row.
 
     Raises
@@ -76,7 +79,9 @@ def run_list(address, memory, mem, work, touched=None):
     while True:
         here = address & _LOW32
         try:
-            descriptor = read_descriptor(lambda offset, here=here: memory.word(here + offset & _LOW32, here))
+            descriptor = read_descriptor(
+                lambda offset, here=here: memory.word(here + offset & _LOW32, here)
+            )
         except ImageError as error:
             raise RunFault("descriptor", error.word, pc=here) from None
         work.bytes_read += DESCRIPTOR_BYTES

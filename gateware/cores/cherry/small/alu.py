@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Vector ALU of the small engine: relu, gtz, max, copy and zero, element by element."""
+
 from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import enum
 
@@ -14,9 +15,10 @@ __all__ = ["SerialAlu"]
 
 class _Role(enum.Enum, shape=2):
     """What an element read is for."""
-    COMPARE = 0         # it may be the maximum
-    PASS = 1            # it goes through the operation, to the result
-    KEEP = 2            # it is the result
+
+    COMPARE = 0  # it may be the maximum
+    PASS = 1  # it goes through the operation, to the result
+    KEEP = 2  # it is the result
 
 
 class SerialAlu(ElementUnit):
@@ -30,6 +32,7 @@ class SerialAlu(ElementUnit):
     -------
     As :class:`~.elements.ElementUnit`'s.
     """
+
     def __init__(self, *, params):
         super().__init__(params=params, layout=alu_op(), own=Unit.ALU, tag=_Role)
 
@@ -40,19 +43,33 @@ class SerialAlu(ElementUnit):
         place, step = Signal(4), Signal(5)
         y, x, last = place[2:], place[:2], step[4]
         is_max, here = held.kind == AluKind.MAX, self._reduced(held, place)
-        across, whole = (held.axis == 1, held.axis == 2) if self.params["reduce_axes"] else (Const(0), Const(0))
+        across, whole = (
+            (held.axis == 1, held.axis == 2) if self.params["reduce_axes"] else (Const(0), Const(0))
+        )
         taken = is_max & here
         # Steps 0 to 15: the elements of the operand; 16: the old one of ACC, or the only one.
         row, line = step[2:4], step[:2]
         needed = Signal()
         with m.If(last):
-            m.d.comb += [needed.eq(Mux(is_max, ~here | held.acc, held.kind != AluKind.ZERO)), ask.y.eq(y), ask.x.eq(x),
-                         ask.reg.eq(Mux(is_max, ACC, source(held))),
-                         ask.tag.eq(Mux(is_max, Mux(here, _Role.COMPARE, _Role.KEEP), _Role.PASS))]
+            m.d.comb += [
+                needed.eq(Mux(is_max, ~here | held.acc, held.kind != AluKind.ZERO)),
+                ask.y.eq(y),
+                ask.x.eq(x),
+                ask.reg.eq(Mux(is_max, ACC, source(held))),
+                ask.tag.eq(Mux(is_max, Mux(here, _Role.COMPARE, _Role.KEEP), _Role.PASS)),
+            ]
         with m.Else():
-            m.d.comb += [needed.eq(Mux(whole, row, line) < held.count), ask.y.eq(Mux(whole, row, Mux(across, y, line))),
-                         ask.x.eq(Mux(whole | across, line, x)), ask.reg.eq(OUTPUT), ask.tag.eq(_Role.COMPARE)]
-        m.d.comb += [writer.reg.eq(target(held)), writer.value.eq(self._result(m, reader, held, taken))]
+            m.d.comb += [
+                needed.eq(Mux(whole, row, line) < held.count),
+                ask.y.eq(Mux(whole, row, Mux(across, y, line))),
+                ask.x.eq(Mux(whole | across, line, x)),
+                ask.reg.eq(OUTPUT),
+                ask.tag.eq(_Role.COMPARE),
+            ]
+        m.d.comb += [
+            writer.reg.eq(target(held)),
+            writer.value.eq(self._result(m, reader, held, taken)),
+        ]
 
         with m.FSM() as fsm:
             with m.State("IDLE"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Dot unit of the small engine: matmul, mulacc, add, sub, mul and sum, element by element."""
+
 from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import enum
 
@@ -14,18 +15,21 @@ __all__ = ["SerialDot"]
 
 class _Role(enum.Enum, shape=3):
     """What an element read is for."""
-    FACTOR = 0          # first factor of a product, kept
-    PRODUCT = 1         # second factor
-    SINGLE = 2          # a term by itself
-    OLD = 3             # the addend, an element of ACC
-    OTHER = 4           # the addend, an element of WEIGHTS
-    KEEP = 5            # the result itself
+
+    FACTOR = 0  # first factor of a product, kept
+    PRODUCT = 1  # second factor
+    SINGLE = 2  # a term by itself
+    OLD = 3  # the addend, an element of ACC
+    OTHER = 4  # the addend, an element of WEIGHTS
+    KEEP = 5  # the result itself
 
 
 class SerialDot(ElementUnit):
-    """Sums of products with one multiplier; results are those of :class:`~..engine.units.dotpath.DotPath`.
+    """Sums of products with one multiplier; results are those of
+    :class:`~..engine.units.dotpath.DotPath`.
 
-    An element takes as many reads as it has operands, ten steps in between and about 20 cycles more.
+    An element takes as many reads as it has operands, ten steps in between and about 20 cycles
+    more.
 
     Parameters
     ----------
@@ -37,6 +41,7 @@ class SerialDot(ElementUnit):
     -------
     As :class:`~.elements.ElementUnit`'s.
     """
+
     def __init__(self, *, params, multiplier="dsp", family=None):
         self._sum = SerialSum(multiplier=multiplier, family=family)
         super().__init__(params=params, layout=dot_op(), own=Unit.DOT, tag=_Role)
@@ -56,7 +61,9 @@ class SerialDot(ElementUnit):
         plain = ~is_sum & (held.kind != DotKind.MATMUL)
         # Of a sum, not all elements are computed.
         taken = (held.kind != DotKind.SUM) | self._reduced(held, place)
-        to_output = (held.kind == DotKind.ADD) | (held.kind == DotKind.SUB) | (held.kind == DotKind.MUL)
+        to_output = (
+            (held.kind == DotKind.ADD) | (held.kind == DotKind.SUB) | (held.kind == DotKind.MUL)
+        )
         m.d.comb += [writer.reg.eq(Mux(to_output, OUTPUT, ACC)), writer.value.eq(result)]
         needed = self._steps(m, reader.ask.payload, held, place, step, taken, column, first, second)
         self._terms(m, reader, factor, held)
@@ -78,7 +85,9 @@ class SerialDot(ElementUnit):
                     # The second sum of a whole tile: its terms are those of the first.
                     with m.If(second & step[0]):
                         m.d.comb += [total.put.eq(1), total.a.eq(sums[0]), total.b.eq(ONE)]
-                        m.d.sync += [a.eq(b) for a, b in zip(sums, [*sums[1:], sums[0]], strict=True)]
+                        m.d.sync += [
+                            a.eq(b) for a, b in zip(sums, [*sums[1:], sums[0]], strict=True)
+                        ]
                 with m.If(~needed | reader.ask.ready):
                     # Of one element, no product or only the first: on to the addend.
                     m.d.sync += step.eq(Mux(plain & (step == 1), 8, step + 1))
@@ -91,7 +100,9 @@ class SerialDot(ElementUnit):
             with m.State("SUM"):
                 with m.If(total.done | ~taken):
                     with m.If(first):
-                        m.d.sync += [a.eq(b) for a, b in zip(sums, [*sums[1:], total.result], strict=True)]
+                        m.d.sync += [
+                            a.eq(b) for a, b in zip(sums, [*sums[1:], total.result], strict=True)
+                        ]
                         m.d.sync += [column.eq(column + 1), second.eq(column == 3)]
                         begin()
                     with m.Else():
@@ -117,27 +128,50 @@ class SerialDot(ElementUnit):
         return ResetInserter(self.clear)(m)
 
     def _steps(self, m, ask, held, place, step, taken, column, first, second):
-        """What is read in a step: two for each product, then the addend. Returns whether anything is."""
+        """What is read in a step: two for each product, then the addend. Returns whether anything
+        is."""
         y, x, k, half, last = place[2:], place[:2], step[1:3], step[0], step[3]
         needed = Signal()
         with m.Switch(held.kind):
             with m.Case(DotKind.MATMUL):
-                m.d.comb += [needed.eq(1), ask.reg.eq(Mux(last, ACC, Mux(half, WEIGHTS, INPUT))), ask.y.eq(Mux(~last & half, k, y)),
-                             ask.x.eq(Mux(last | half, x, k)), ask.tag.eq(Mux(last, _Role.OLD, Mux(half, _Role.PRODUCT, _Role.FACTOR)))]
+                m.d.comb += [
+                    needed.eq(1),
+                    ask.reg.eq(Mux(last, ACC, Mux(half, WEIGHTS, INPUT))),
+                    ask.y.eq(Mux(~last & half, k, y)),
+                    ask.x.eq(Mux(last | half, x, k)),
+                    ask.tag.eq(Mux(last, _Role.OLD, Mux(half, _Role.PRODUCT, _Role.FACTOR))),
+                ]
             with m.Case(DotKind.MULACC, DotKind.MUL):
-                m.d.comb += [needed.eq(Mux(last, held.kind == DotKind.MULACC, k == 0)), ask.y.eq(y), ask.x.eq(x),
-                             ask.reg.eq(Mux(last, ACC, Mux(half, WEIGHTS, INPUT))),
-                             ask.tag.eq(Mux(last, _Role.OLD, Mux(half, _Role.PRODUCT, _Role.FACTOR)))]
+                m.d.comb += [
+                    needed.eq(Mux(last, held.kind == DotKind.MULACC, k == 0)),
+                    ask.y.eq(y),
+                    ask.x.eq(x),
+                    ask.reg.eq(Mux(last, ACC, Mux(half, WEIGHTS, INPUT))),
+                    ask.tag.eq(Mux(last, _Role.OLD, Mux(half, _Role.PRODUCT, _Role.FACTOR))),
+                ]
             with m.Case(DotKind.ADD, DotKind.SUB):
-                m.d.comb += [needed.eq(last | (step == 0)), ask.y.eq(y), ask.x.eq(x), ask.reg.eq(Mux(last, WEIGHTS, INPUT)),
-                             ask.tag.eq(Mux(last, _Role.OTHER, _Role.SINGLE))]
+                m.d.comb += [
+                    needed.eq(last | (step == 0)),
+                    ask.y.eq(y),
+                    ask.x.eq(x),
+                    ask.reg.eq(Mux(last, WEIGHTS, INPUT)),
+                    ask.tag.eq(Mux(last, _Role.OTHER, _Role.SINGLE)),
+                ]
             with m.Case(DotKind.SUM):
                 across = (held.axis == 1) if self.params["reduce_axes"] else Const(0)
                 m.d.comb += [
-                    needed.eq(Mux(last, ~taken | (held.acc & ~first), taken & half & ~second & (k < held.count))),
-                    ask.reg.eq(Mux(last, ACC, OUTPUT)), ask.y.eq(Mux(last | across, y, k)),
+                    needed.eq(
+                        Mux(
+                            last,
+                            ~taken | (held.acc & ~first),
+                            taken & half & ~second & (k < held.count),
+                        )
+                    ),
+                    ask.reg.eq(Mux(last, ACC, OUTPUT)),
+                    ask.y.eq(Mux(last | across, y, k)),
                     ask.x.eq(Mux(last, x, Mux(across, k, Mux(first, column, x)))),
-                    ask.tag.eq(Mux(last, Mux(taken, _Role.OLD, _Role.KEEP), _Role.SINGLE))]
+                    ask.tag.eq(Mux(last, Mux(taken, _Role.OLD, _Role.KEEP), _Role.SINGLE)),
+                ]
         return needed
 
     def _terms(self, m, reader, factor, held):

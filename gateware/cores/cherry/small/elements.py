@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the small engine's units share, which work element by element: reader and writer of elements, and what is around them."""
+"""What the small engine's units share, which work element by element: reader and writer of
+elements, and what is around them."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -11,7 +13,9 @@ __all__ = ["AskLayout", "ElementReader", "ElementUnit", "ElementWriter"]
 
 
 class AskLayout(data.StructLayout):
-    """Element (``y``, ``x``) of the tile in ``entry`` of register ``reg``; ``tag`` comes back with it."""
+    """Element (``y``, ``x``) of the tile in ``entry`` of register ``reg``; ``tag`` comes back with
+    it."""
+
     def __init__(self, params, tag):
         super().__init__({"reg": 2, "entry": range(entries(params)), "y": 2, "x": 2, "tag": tag})
 
@@ -27,20 +31,41 @@ class ElementReader(wiring.Component):
     clear : In, what is asked for does not come
     tiles_read : Out, :class:`~.ops.TileRead`
     """
+
     def __init__(self, *, params, tag):
         self.params, self._tag = params, tag
-        super().__init__({"ask": In(stream.Signature(AskLayout(params, tag))), "valid": Out(1), "tag": Out(tag), "clear": In(1),
-                          "value": Out(element_bits(params)), "pending": Out(1), "tiles_read": Out(TileRead(params))})
+        super().__init__(
+            {
+                "ask": In(stream.Signature(AskLayout(params, tag))),
+                "valid": Out(1),
+                "tag": Out(tag),
+                "clear": In(1),
+                "value": Out(element_bits(params)),
+                "pending": Out(1),
+                "tiles_read": Out(TileRead(params)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         request, ask = self.tiles_read.request, self.ask.payload
         m.d.comb += [
-            request.valid.eq(self.ask.valid), self.ask.ready.eq(request.ready), request.payload.mask.eq(Const(1, 4) << ask.reg),
-            request.payload.word.eq(Cat(ask.x, ask.y))]
+            request.valid.eq(self.ask.valid),
+            self.ask.ready.eq(request.ready),
+            request.payload.mask.eq(Const(1, 4) << ask.reg),
+            request.payload.word.eq(Cat(ask.x, ask.y)),
+        ]
         m.d.comb += [request.payload.entry[reg].eq(ask.entry) for reg in range(4)]
-        coming = [Signal(data.StructLayout({"valid": 1, "reg": 2, "tag": self._tag}), name=f"coming_{k}") for k in range(2)]
-        m.d.sync += [coming[0].valid.eq(request.valid & request.ready & ~self.clear), coming[0].reg.eq(ask.reg), coming[0].tag.eq(ask.tag), coming[1].eq(coming[0])]
+        coming = [
+            Signal(data.StructLayout({"valid": 1, "reg": 2, "tag": self._tag}), name=f"coming_{k}")
+            for k in range(2)
+        ]
+        m.d.sync += [
+            coming[0].valid.eq(request.valid & request.ready & ~self.clear),
+            coming[0].reg.eq(ask.reg),
+            coming[0].tag.eq(ask.tag),
+            coming[1].eq(coming[0]),
+        ]
         with m.If(self.clear):
             m.d.sync += coming[1].valid.eq(0)
         words = self.tiles_read.data
@@ -49,7 +74,12 @@ class ElementReader(wiring.Component):
             for reg in range(4):
                 with m.Case(reg):
                     m.d.comb += word.eq(words[reg])
-        m.d.comb += [self.valid.eq(coming[1].valid), self.tag.eq(coming[1].tag), self.value.eq(word), self.pending.eq(coming[0].valid)]
+        m.d.comb += [
+            self.valid.eq(coming[1].valid),
+            self.tag.eq(coming[1].tag),
+            self.value.eq(word),
+            self.pending.eq(coming[0].valid),
+        ]
         return m
 
 
@@ -65,18 +95,35 @@ class ElementWriter(wiring.Component):
     clear : In, forgets the tile
     tiles_write : Out, :class:`~.ops.TileWrite`
     """
+
     def __init__(self, *, params):
         self.params = params
-        super().__init__({"put": In(1), "value": In(element_bits(params)), "reg": In(2), "entry": In(range(entries(params))),
-                          "ready": Out(1), "done": Out(1), "clear": In(1), "tiles_write": Out(TileWrite(params))})
+        super().__init__(
+            {
+                "put": In(1),
+                "value": In(element_bits(params)),
+                "reg": In(2),
+                "entry": In(range(entries(params))),
+                "ready": Out(1),
+                "done": Out(1),
+                "clear": In(1),
+                "tiles_write": Out(TileWrite(params)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         request = self.tiles_write.request
         element, count, full = Signal.like(self.value, reset_less=True), Signal(4), Signal()
         m.d.comb += [
-            request.valid.eq(full), request.payload.reg.eq(self.reg), request.payload.entry.eq(self.entry), request.payload.data.eq(element),
-            request.payload.word.eq(count - 1), self.ready.eq(~full), self.done.eq(full & request.ready & (count == 0))]
+            request.valid.eq(full),
+            request.payload.reg.eq(self.reg),
+            request.payload.entry.eq(self.entry),
+            request.payload.data.eq(element),
+            request.payload.word.eq(count - 1),
+            self.ready.eq(~full),
+            self.done.eq(full & request.ready & (count == 0)),
+        ]
         with m.If(self.put):
             m.d.sync += [element.eq(self.value), count.eq(count + 1), full.eq(1)]
         with m.If(full & request.ready):
@@ -102,15 +149,28 @@ class ElementUnit(wiring.Component):
     clear : In, forgets all operations
     tiles_read, tiles_write : Out, :class:`~.ops.TileRead`, :class:`~.ops.TileWrite`; both may wait
     """
+
     def __init__(self, *, params, layout, own, tag):
         self.params, self._layout, self._own, self._tag = params, layout, own, tag
-        super().__init__({
-            "op": In(stream.Signature(layout)), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1), "working": Out(1),
-            "clear": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))})
+        super().__init__(
+            {
+                "op": In(stream.Signature(layout)),
+                "progress": In(ProgressLayout()),
+                "fetched": Out(1),
+                "finished": Out(1),
+                "working": Out(1),
+                "clear": In(1),
+                "tiles_read": Out(TileRead(params)),
+                "tiles_write": Out(TileWrite(params)),
+            }
+        )
 
     def _parts(self, m):
-        """Context iterator, :class:`ElementReader` and :class:`ElementWriter` of the slot at work; register and value of what is written are left open."""
-        m.submodules.walk = walk = ContextIterator(params=self.params, layout=self._layout, own=self._own)
+        """Context iterator, :class:`ElementReader` and :class:`ElementWriter` of the slot at work;
+        register and value of what is written are left open."""
+        m.submodules.walk = walk = ContextIterator(
+            params=self.params, layout=self._layout, own=self._own
+        )
         m.submodules.reader = reader = ElementReader(params=self.params, tag=self._tag)
         m.submodules.writer = writer = ElementWriter(params=self.params)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
@@ -118,12 +178,19 @@ class ElementUnit(wiring.Component):
         wiring.connect(m, wiring.flipped(self.tiles_write), writer.tiles_write)
         ask = reader.ask.payload
         m.d.comb += [
-            *(part.clear.eq(self.clear) for part in (walk, reader, writer)), walk.progress.eq(self.progress), ask.entry.eq(walk.entry[ask.reg]),
-            writer.entry.eq(walk.target)]
+            *(part.clear.eq(self.clear) for part in (walk, reader, writer)),
+            walk.progress.eq(self.progress),
+            ask.entry.eq(walk.entry[ask.reg]),
+            writer.entry.eq(walk.target),
+        ]
         return walk, reader, writer
 
     def _reduced(self, held, place):
         """Whether the element at ``place`` is one that a reduction computes."""
         y, x = place[2:], place[:2]
         here = y == held.target
-        return Mux(held.axis == 0, here, Mux(held.axis == 1, x == held.target, here & (x == 0))) if self.params["reduce_axes"] else here
+        return (
+            Mux(held.axis == 0, here, Mux(held.axis == 1, x == held.target, here & (x == 0)))
+            if self.params["reduce_axes"]
+            else here
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: what the accumulator machine reads, writes and counts here (docs/how/microcode.md). Pure Python."""
+"""The small engine's micro-instructions: what the accumulator machine reads, writes and counts here
+(docs/how/microcode.md). Pure Python."""
+
 import enum
 
 from ....microcode.accumulator import accumulator_machine
@@ -8,24 +10,82 @@ __all__ = ["MACHINE", "Count", "Sink", "Source"]
 
 
 class Source(enum.IntEnum):
-    """What is read beside registers: TABLE at P; MEM at the address of loads and stores, FLOAT: as fp32; PLACE: that address, and in bit 31 whether
-    the last load or store found one outside. OPCODE to LOOP: fields of the instruction in A; UPPER: A's upper half."""
-    WINDOW_BASE, WINDOW_LIMIT, PROGRAM_ADDRESS, PROGRAM_LENGTH, DMA_IN_LIST, DMA_OUT_LIST, TABLE, MEM, FLOAT, PLACE, LOW, OPCODE, REGISTER, UNIT, LOOP, UPPER = range(16)
+    """What is read beside registers: TABLE at P; MEM at the address of loads and stores, FLOAT: as
+    fp32; PLACE: that address, and in bit 31 whether the last load or store found one outside.
+    OPCODE to LOOP: fields of the instruction in A; UPPER: A's upper half."""
+
+    (
+        WINDOW_BASE,
+        WINDOW_LIMIT,
+        PROGRAM_ADDRESS,
+        PROGRAM_LENGTH,
+        DMA_IN_LIST,
+        DMA_OUT_LIST,
+        TABLE,
+        MEM,
+        FLOAT,
+        PLACE,
+        LOW,
+        OPCODE,
+        REGISTER,
+        UNIT,
+        LOOP,
+        UPPER,
+    ) = range(16)
 
 
 class Sink(enum.IntEnum):
-    """What takes A; TABLE at P. FINISH: the run is over, A is the fault's detail until the next. PLACE, ALONG, DOWN: address in MEM and steps of loads and
-    stores; MEM, FLOAT: an element is written there, an fp32 as one, and the address goes on along; NEXT: it goes on. CAME, SENT: as FLOAT and NEXT,
-    and the four bytes count."""
-    X, P, TABLE, MEM, PC, STEP, CONTEXT, CODE, FINISH, PLACE, ALONG, DOWN, FLOAT, NEXT, CAME, SENT = range(16)
+    """What takes A; TABLE at P. FINISH: the run is over, A is the fault's detail until the next.
+    PLACE, ALONG, DOWN: address in MEM and steps of loads and stores; MEM, FLOAT: an element is
+    written there, an fp32 as one, and the address goes on along; NEXT: it goes on. CAME, SENT: as
+    FLOAT and NEXT, and the four bytes count."""
+
+    (
+        X,
+        P,
+        TABLE,
+        MEM,
+        PC,
+        STEP,
+        CONTEXT,
+        CODE,
+        FINISH,
+        PLACE,
+        ALONG,
+        DOWN,
+        FLOAT,
+        NEXT,
+        CAME,
+        SENT,
+    ) = range(16)
 
 
 class Count(enum.IntFlag):
     """What a CNT counts: an instruction, element operations, bytes."""
+
     RETIRED, OPS16, OPS64, READ4, READ32, WRITTEN4 = 1, 2, 8, 16, 32, 64
 
 
 MACHINE = accumulator_machine(
-    sources=Source, sinks=Sink, counts=Count, returns=0xF8, shown="ITER", variables=(*range(0x60), *range(0x60 + 19, 0x80), *range(0xC4, 0xC8)),
-    arrays={"INFO": (0x80, 32), "DESC": (0xA0, 8), "STACK": (0xA8, 8), "LCOUNT": (0xB0, 8), "BODY": (0xB8, 8), "BITS": (0xC0, 4), "LOOPBIT": (0xC8, 8),
-            "ITER": (0xD0, 8), "START": (0xD8, 8), "SERIES": (0x60, 19), "RECIPROCAL": (0xE0, 8), "LOGARITHM": (0xE8, 8), "ROOT": (0xF0, 8)})
+    sources=Source,
+    sinks=Sink,
+    counts=Count,
+    returns=0xF8,
+    shown="ITER",
+    variables=(*range(0x60), *range(0x60 + 19, 0x80), *range(0xC4, 0xC8)),
+    arrays={
+        "INFO": (0x80, 32),
+        "DESC": (0xA0, 8),
+        "STACK": (0xA8, 8),
+        "LCOUNT": (0xB0, 8),
+        "BODY": (0xB8, 8),
+        "BITS": (0xC0, 4),
+        "LOOPBIT": (0xC8, 8),
+        "ITER": (0xD0, 8),
+        "START": (0xD8, 8),
+        "SERIES": (0x60, 19),
+        "RECIPROCAL": (0xE0, 8),
+        "LOGARITHM": (0xE8, 8),
+        "ROOT": (0xF0, 8),
+    },
+)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: runs, program lists and images (specification, sections 3.3, 3.4, 6 and 7.3). Pure Python."""
+"""Microprogram of the small engine: runs, program lists and images (specification, sections 3.3,
+3.4, 6 and 7.3). Pure Python."""
+
 from ..image import HEADER_WORDS, IMAGE_MAGIC, LIST_MAGIC, VERSION
 from ..isa import LOOPS, UNITS
 
 __all__ = ["ALL_ONES", "CODE_TABLE", "TILE_WORDS", "lists", "tile_table"]
 
 ALL_ONES = 0xFFFF_FFFF
-#: Where instructions begin in the engine's table; before them, 16 * unit + (0: address, 1: stride_x, 2: stride_y,
-#: 8 + loop: coefficient).
+#: Where instructions begin in the engine's table; before them, 16 * unit + (0: address, 1:
+#: stride_x, 2: stride_y, 8 + loop: coefficient).
 CODE_TABLE = 512
 #: Elements of tiles: four registers of two entries.
 TILE_WORDS = 128
@@ -21,9 +23,14 @@ def tile_table(params):
 def lists(params, codes):
     """The text; ``codes``: fault codes by name."""
     # Flags of the image that this build lacks: a wide ACC, special functions, axes.
-    lacking = 0x400 | (0 if params["sfu_lanes"] else 0x100) | (0 if params["reduce_axes"] else 0x200)
-    bad = "".join(f"""
-bad_{name}: ld #{codes[name]}; jmp bad                      // the word at hand is wrong""" for name in ("capacity", "feature", "image"))
+    lacking = (
+        0x400 | (0 if params["sfu_lanes"] else 0x100) | (0 if params["reduce_axes"] else 0x200)
+    )
+    bad = "".join(
+        f"""
+bad_{name}: ld #{codes[name]}; jmp bad                      // the word at hand is wrong"""
+        for name in ("capacity", "feature", "image")
+    )
     return f"""
         ld #0; st ACTIVE; call vars; ld #0
 idle:   wait

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: a program's instructions (specification, sections 3.1, 4 and 6). Pure Python.
+"""Microprogram of the small engine: a program's instructions (specification, sections 3.1, 4 and
+6). Pure Python.
 
-An iteration of an independent loop is a group of its own. A tile of register r has two entries, the private one and the uniform one.
+An iteration of an independent loop is a group of its own. A tile of register r has two entries, the
+private one and the uniform one.
 """
+
 from ....microcode.program import Microprogram, jump_table
 from ..asm.structure import sources
 from ..engine.front.predecode import WORK
@@ -15,8 +18,9 @@ from .transfer import transfers
 
 __all__ = ["ACCESS", "ALU", "COPIES", "DST", "KIND", "UNIFORM", "microprogram"]
 
-#: An operation of a unit: the word's operands, and from these bits on: kind, register that it writes, registers whose private entry it
-#: reads, whether it writes the uniform entry, whether it is the vector ALU's. In INFO the registers are those that it reads.
+#: An operation of a unit: the word's operands, and from these bits on: kind, register that it
+#: writes, registers whose private entry it reads, whether it writes the uniform entry, whether it
+#: is the vector ALU's. In INFO the registers are those that it reads.
 KIND, DST, COPIES, UNIFORM, ALU = 13, 16, 18, 22, 23
 #: Bit of an operation of the load/store unit (:class:`~.access.AccessLayout`).
 ACCESS = 24
@@ -32,7 +36,7 @@ def _info():
     for instruction in ISA.instructions:
         name = instruction.mnemonic
         if name == "nop":
-            continue            # a copy
+            continue  # a copy
         value = ISA.zero_mask(instruction) & 0x1FFF
         if name in WORK:
             unit, kind = WORK[name]
@@ -262,8 +266,22 @@ stopped: ld #{codes["aborted"]}; st CODE
 
 
 def microprogram(params, memory_size):
-    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
-    codes, functions = ISA.fault_codes, special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else ""
-    parts = {"lists": lists(params, codes), "transfers": transfers(params, memory_size, codes), "program": _code(params, codes), "special": functions}
-    values = {"INFO": _info(), "ITER": [ALL_ONES] * 8, "BITS": [1 << COPIES + r for r in range(4)], "LOOPBIT": [1 << k for k in range(LOOPS)]}
+    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in
+    bytes."""
+    codes, functions = (
+        ISA.fault_codes,
+        special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else "",
+    )
+    parts = {
+        "lists": lists(params, codes),
+        "transfers": transfers(params, memory_size, codes),
+        "program": _code(params, codes),
+        "special": functions,
+    }
+    values = {
+        "INFO": _info(),
+        "ITER": [ALL_ONES] * 8,
+        "BITS": [1 << COPIES + r for r in range(4)],
+        "LOOPBIT": [1 << k for k in range(LOOPS)],
+    }
     return Microprogram(MACHINE, parts, values=values | (TABLES if functions else {}))

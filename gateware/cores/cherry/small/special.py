@@ -1,34 +1,89 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: exp, log, div and pow, element by element (specification, section 4.4). Pure Python.
+"""Microprogram of the small engine: exp, log, div and pow, element by element (specification,
+section 4.4). Pure Python.
 
-The tables of the specification are worked out where one is asked for an entry, of eight entries and a series each. Coefficients and
-entries are those nearest to the exact ones but for a few units, chosen so that all 512 values of LOGT and of EXPT come out right.
+The tables of the specification are worked out where one is asked for an entry, of eight entries and
+a series each. Coefficients and entries are those nearest to the exact ones but for a few units,
+chosen so that all 512 values of LOGT and of EXPT come out right.
 
-* log2(1 + f/512): n = 512 + f times a reciprocal of 21 bits is 1 + z exactly, z below 1/8; LOGARITHM holds the logarithm of the reciprocal, of
-  which one was taken whose logarithm is nearly a multiple of 2^-32; log2(1 + z) = z * (SERIES.1 - 8z * (SERIES.2 - 8z * ...)).
-* 2^(k/512) = ROOT[r >> 6] * 2^-u with r = 511 - k, u = (r & 63)/512; 2^-u = SERIES.12 - 8u * (SERIES.13 - 8u * ...).
-* A quotient is a division bit by bit, which rounds as the specification's product does. e^x is the power of e, log2 e in the place of q.
+* log2(1 + f/512): n = 512 + f times a reciprocal of 21 bits is 1 + z exactly, z below 1/8;
+  LOGARITHM holds the logarithm of the reciprocal, of which one was taken whose logarithm is nearly
+  a multiple of 2^-32; log2(1 + z) = z * (SERIES.1 - 8z * (SERIES.2 - 8z * ...)).
+* 2^(k/512) = ROOT[r >> 6] * 2^-u with r = 511 - k, u = (r & 63)/512; 2^-u = SERIES.12 - 8u *
+  (SERIES.13 - 8u * ...).
+* A quotient is a division bit by bit, which rounds as the specification's product does. e^x is the
+  power of e, log2 e in the place of q.
 
-Rounding is to the nearest, up from the middle: of the values that are rounded one alone lies there, 1 + 2^-10 as a power of two.
+Rounding is to the nearest, up from the middle: of the values that are rounded one alone lies there,
+1 + 2^-10 as a power of two.
 """
+
 from ..isa import ISA, OUTPUT
 from ..tables import INF, L2E, LNC, NAN, ONE
 
 __all__ = ["TABLES", "special"]
 
-_LOG, _EXP = 10, 18         #: Last coefficients of the two series, each of which ends at an entry of 0.
-#: Array -> entries; scales: reciprocals 2^31, logarithms 2^32, roots 2^31, the series' first coefficients 2^31 and 2^32, each further one 1/8 of that.
+_LOG, _EXP = 10, 18  #: Last coefficients of the two series, each of which ends at an entry of 0.
+#: Array -> entries; scales: reciprocals 2^31, logarithms 2^32, roots 2^31, the series' first
+#: coefficients 2^31 and 2^32, each further one 1/8 of that.
 TABLES = {
-    "RECIPROCAL": [0x80000000, 0x71DEF000, 0x666F7400, 0x5D216400, 0x5578FC00, 0x4EF3CC00, 0x492C5400, 0x445D9C00],
-    "LOGARITHM": [0x00000000, 0x2B32E500, 0x52493BA7, 0x75752D5E, 0x9525ED6F, 0xB2747E13, 0xCE87A743, 0xE7A0F982],
-    "ROOT": [0xFFA75653, 0xEA6F790B, 0xD6FA6E66, 0xC522CBC4, 0xB4C64186, 0xA5C5590A, 0x98033833, 0x8B6569E5],
-    "SERIES": [0, 3098164009, 193635252, 16136273, 1512775, 151277, 15758, 1688, 185, 21, 2,
-               0, 4294967295, 372130558, 16121324, 465600, 10087, 175, 3],
+    "RECIPROCAL": [
+        0x80000000,
+        0x71DEF000,
+        0x666F7400,
+        0x5D216400,
+        0x5578FC00,
+        0x4EF3CC00,
+        0x492C5400,
+        0x445D9C00,
+    ],
+    "LOGARITHM": [
+        0x00000000,
+        0x2B32E500,
+        0x52493BA7,
+        0x75752D5E,
+        0x9525ED6F,
+        0xB2747E13,
+        0xCE87A743,
+        0xE7A0F982,
+    ],
+    "ROOT": [
+        0xFFA75653,
+        0xEA6F790B,
+        0xD6FA6E66,
+        0xC522CBC4,
+        0xB4C64186,
+        0xA5C5590A,
+        0x98033833,
+        0x8B6569E5,
+    ],
+    "SERIES": [
+        0,
+        3098164009,
+        193635252,
+        16136273,
+        1512775,
+        151277,
+        15758,
+        1688,
+        185,
+        21,
+        2,
+        0,
+        4294967295,
+        372130558,
+        16121324,
+        465600,
+        10087,
+        175,
+        3,
+    ],
 }
 
 
 def special(tiles, entry, register):
-    """The text; ``tiles``: where the tiles lie in the table, ``entry`` and ``register``: elements of an entry and of a register."""
+    """The text; ``tiles``: where the tiles lie in the table, ``entry`` and ``register``: elements
+    of an entry and of a register."""
     exp, power = ISA.opcodes["exp"], ISA.opcodes["pow"]
     return f"""
 .also FROM ISIZE; .also Y_FROM LIMIT; .also TO LEFT                     // places of the tiles; magnitudes, exponents, signs, significands

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: lists of DMA descriptors and their transfers (specification, sections 6 and 7.2). Pure Python."""
+"""Microprogram of the small engine: lists of DMA descriptors and their transfers (specification,
+sections 6 and 7.2). Pure Python."""
+
 from ..image import DESCRIPTOR_BYTES, FILL, FORMATS, OUT
 
 __all__ = ["transfers"]

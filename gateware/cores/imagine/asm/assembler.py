@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python assembler: the published class, its instance and functions (docs/cores/imagine-assembler.md; section 3.4).
+"""The Python assembler: the published class, its instance and functions
+(docs/cores/imagine-assembler.md; section 3.4).
 
 A script written for the published assembler runs after changing its import line::
 
@@ -12,6 +13,7 @@ A script written for the published assembler runs after changing its import line
 
 No Amaranth; numpy is imported when a LOAD macro is used.
 """
+
 import sys
 
 from ....isa.files import FileError, read_bytes, write_whole
@@ -31,8 +33,8 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
 
     Parameters
     ----------
-    overflow : what becomes of a number outside N bits in a LOAD macro: ``"wrap"`` (with a warning), ``"raise"`` or
-        ``"saturate"``. An attribute too.
+    overflow : what becomes of a number outside N bits in a LOAD macro:
+        ``"wrap"`` (with a warning), ``"raise"`` or ``"saturate"``. An attribute too.
     warn : called with the text of every warning; by default a line on standard error.
 
     Attributes
@@ -43,14 +45,18 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
     Raises
     ------
     IMAGineError
-        (A ValueError.) An argument that is refused; ``name`` and ``value`` say which. The cache is then as before the call.
+        (A ValueError.) An argument that is refused; ``name`` and ``value`` say which. The cache is
+        then as before the call.
     """
+
     v_major = 0
     v_minor = 1
 
     def __init__(self, overflow="wrap", warn=None):
         self.overflow = overflow
-        self.warn = warn or (lambda text: print(f"IMAGine assembler: warning: {text}", file=sys.stderr))
+        self.warn = warn or (
+            lambda text: print(f"IMAGine assembler: warning: {text}", file=sys.stderr)
+        )
         self.params = Target()
         self._entries = []
         self._assembled = True
@@ -87,10 +93,30 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
 
     # Parameters
 
-    def setupParams(self, regCnt=16, regWidth=16, maxLevel=3, maxFold=4, idWidth=8, fracWidth=0, mvBlockDim=None,
-                    resvRegCnt=0, pimDepth=1024):
+    def setupParams(
+        self,
+        regCnt=16,
+        regWidth=16,
+        maxLevel=3,
+        maxFold=4,
+        idWidth=8,
+        fracWidth=0,
+        mvBlockDim=None,
+        resvRegCnt=0,
+        pimDepth=1024,
+    ):
         """Sets the parameters (:class:`~.target.Target`) for what is called from now on."""
-        self.params = Target(regCnt, regWidth, maxLevel, maxFold, idWidth, fracWidth, mvBlockDim, resvRegCnt, pimDepth)
+        self.params = Target(
+            regCnt,
+            regWidth,
+            maxLevel,
+            maxFold,
+            idWidth,
+            fracWidth,
+            mvBlockDim,
+            resvRegCnt,
+            pimDepth,
+        )
         for text in self.params.warnings():
             self.warn(text)
 
@@ -102,16 +128,23 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
         cpright, showparams : print a banner, the parameters, on standard error.
         """
         import yaml
+
         try:
             values = yaml.safe_load(read_bytes(filepath, _MOST_YAML).decode("utf-8"))
         except (FileError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-            raise IMAGineError("filepath", str(filepath), f"a YAML file: {str(error).splitlines()[0]}") from None
+            raise IMAGineError(
+                "filepath", str(filepath), f"a YAML file: {str(error).splitlines()[0]}"
+            ) from None
         if not isinstance(values, dict):
             raise IMAGineError("filepath", str(filepath), "a YAML mapping of parameters")
         for name in values:
             if name not in Target.__dataclass_fields__:
-                raise IMAGineError("filepath", str(filepath), f"parameters of setupParams, not {name!r}: "
-                                   f"{', '.join(Target.__dataclass_fields__)}")
+                raise IMAGineError(
+                    "filepath",
+                    str(filepath),
+                    f"parameters of setupParams, not {name!r}: "
+                    f"{', '.join(Target.__dataclass_fields__)}",
+                )
         self.setupParams(**values)
         if cpright:
             self._say(f"IMAGine assembler {self.v_major}.{self.v_minor}, quintet's")
@@ -122,7 +155,8 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
     # The cache
 
     def reset(self):
-        """Empties the cache; parameters stay. To be called between an export and the next program of a script."""
+        """Empties the cache; parameters stay. To be called between an export and the next program
+        of a script."""
         self._entries.clear()
         self._size = 0
         self._assembled = True
@@ -143,15 +177,17 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
         return [word for entry in self._entries for word in entry.words]
 
     def assemble(self, verbose=False):
-        """Assembles what is cached; ``verbose`` lists every entry on standard error. (Arguments were checked when the
-        mnemonics were called; exports do this themselves.)"""
+        """Assembles what is cached; ``verbose`` lists every entry on standard error. (Arguments
+        were checked when the mnemonics were called; exports do this themselves.)"""
         if verbose:
             at = 0
             for entry in self._entries:
                 info = entry.info(True, True)
                 for word in entry.words[:1] or (None,):
-                    self._say(f"{at:6}  {'        ' if word is None else f'{word:08X}'}  {info}"
-                              + (f" ({len(entry.words)} words)" if entry.kind == "macro" else ""))
+                    self._say(
+                        f"{at:6}  {'        ' if word is None else f'{word:08X}'}  {info}"
+                        + (f" ({len(entry.words)} words)" if entry.kind == "macro" else "")
+                    )
                 at += len(entry.words)
         self._assembled = True
 
@@ -169,28 +205,43 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
         try:
             write_whole(filename, text)
         except OSError as error:
-            raise IMAGineError("filename", str(filename), f"a file that can be written: {error.strerror or error}") from None
+            raise IMAGineError(
+                "filename", str(filename), f"a file that can be written: {error.strerror or error}"
+            ) from None
 
     def verilogBin(self, comment=True, source=True, separator="_"):
         """The text of :meth:`export_verilogBin`."""
-        return verilog_binary(self._entries_to_export(), comment=comment, source=source, separator=separator)
+        return verilog_binary(
+            self._entries_to_export(), comment=comment, source=source, separator=separator
+        )
 
     def CprogHex(self, progname, comment=True, source=True):
         """The text of :meth:`export_CprogHex`."""
         if not isinstance(progname, str) or not progname.isidentifier() or not progname.isascii():
             raise IMAGineError("progname", progname, "a name as in C")
-        return c_program(self._entries_to_export(), self.params, progname, comment=comment, source=source)
+        return c_program(
+            self._entries_to_export(), self.params, progname, comment=comment, source=source
+        )
 
     def export_verilogBin(self, filename=None, comment=True, source=True, separator="_"):
         """Binary digits for ``$readmemb``, to a file or standard output."""
-        self._deliver(self.verilogBin(comment, source, separator), filename, ("Assembled Program", "End of Program"))
+        self._deliver(
+            self.verilogBin(comment, source, separator),
+            filename,
+            ("Assembled Program", "End of Program"),
+        )
 
     def export_CprogHex(self, progname, filename=None, comment=True, source=True):
         """A C file that defines ``progname``, to a file or standard output."""
-        self._deliver(self.CprogHex(progname, comment, source), filename, ("Assembled Program", "End of Program"))
+        self._deliver(
+            self.CprogHex(progname, comment, source),
+            filename,
+            ("Assembled Program", "End of Program"),
+        )
 
     def export_CprogHeader(self, filename=None):
-        """The C header that the C files include (as ``imagine_prog.h``), to a file or standard output."""
+        """The C header that the C files include (as ``imagine_prog.h``), to a file or standard
+        output."""
         self._deliver(c_header(), filename, ("C-Header", "End of C-Header"))
 
     def export_bin(self, filename):

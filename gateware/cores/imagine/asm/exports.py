@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published export formats, byte for byte (section 3.5). Pure Python."""
+
 from dataclasses import dataclass
 
 from ..sizes import PES
@@ -37,11 +38,13 @@ class Entry:
 
     Attributes
     ----------
-    kind : ``"instruction"``, ``"macro"`` (any number of words), ``"raw"`` or ``"comment"`` (without words)
+    kind : ``"instruction"``, ``"macro"`` (any number of words),
+        ``"raw"`` or ``"comment"`` (without words)
     words : tuple of int
     source : str, text of the call as exports show it
     comment : str, the user's; of a ``"comment"`` its text
     """
+
     kind: str
     words: tuple = ()
     source: str = ""
@@ -91,26 +94,43 @@ def _fields(word, widths, separator):
 
 def verilog_binary(entries, *, comment, source, separator):
     """Binary digits, one word a line, for ``$readmemb``."""
+
     def word_text(word, entry):
         vector = word >> 30 == 1 and entry.kind != "raw"
         return _fields(word, (2, 4, 26) if vector else (2, 4, 10, 16), separator)
+
     return "".join(f"{line}\n" for line in _lines(entries, word_text, "", comment, source))
 
 
 def c_program(entries, target, name, *, comment, source):
-    """A C file that defines the program ``name`` of the header's type. Raises :class:`~.target.IMAGineError` for a comment that C
-    would continue on the next line."""
+    """A C file that defines the program ``name`` of the header's type. Raises
+    :class:`~.target.IMAGineError` for a comment that C would continue on the next line."""
     lines = ['#include "imagine_prog.h"', "", "", "static const uint32_t word_arr[] = {"]
     for line in _lines(entries, lambda word, entry: f"    0x{word:08X}, ", "    ", comment, source):
         if line.rstrip().endswith("\\"):
-            raise IMAGineError("comment", line.partition("// ")[2], "no backslash at the end of a line: C takes the next one, a word, "
-                               "for a part of the comment")
+            raise IMAGineError(
+                "comment",
+                line.partition("// ")[2],
+                "no backslash at the end of a line: C takes the next one, a word, "
+                "for a part of the comment",
+            )
         lines.append(line)
-    lines += ["};", "", "", f"IMAGine_Prog {name} = {{", "    word_arr,",
-              "    sizeof(word_arr)/sizeof(word_arr[0]),   // size"]
-    for value, blanks, what in ((target.fracWidth, 4, "fracWidth"), (target.mvMaxRow or 0, 3, "mvMaxRow"),
-                                (target.mvMaxCol or 0, 3, "mvMaxCol"), (target.regWidth, 3, "regWidth"),
-                                (target.idWidth, 4, "idWidth"), (PES, 3, "peCount")):
+    lines += [
+        "};",
+        "",
+        "",
+        f"IMAGine_Prog {name} = {{",
+        "    word_arr,",
+        "    sizeof(word_arr)/sizeof(word_arr[0]),   // size",
+    ]
+    for value, blanks, what in (
+        (target.fracWidth, 4, "fracWidth"),
+        (target.mvMaxRow or 0, 3, "mvMaxRow"),
+        (target.mvMaxCol or 0, 3, "mvMaxCol"),
+        (target.regWidth, 3, "regWidth"),
+        (target.idWidth, 4, "idWidth"),
+        (PES, 3, "peCount"),
+    ):
         lines.append(f"    {value},{' ' * blanks}// {what}")
     return "".join(f"{line}\n" for line in [*lines, "};"])
 

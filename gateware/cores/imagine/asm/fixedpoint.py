@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Numbers to the bits of registers, and these to words of block RAM rows (section 3.3). Numpy."""
+
 import numpy as np
 
 from ..sizes import PES
@@ -20,7 +21,7 @@ def _array(name, values):
     if array.size == 0:
         return array.astype(np.float64)
     if array.dtype.kind == "O" and all(type(x) is int for x in array.flat):
-        return array                        # integers of more than 64 bits: refused by their magnitude
+        return array  # integers of more than 64 bits: refused by their magnitude
     if array.dtype.kind not in "biuf":
         raise IMAGineError(name, values, _NUMBERS)
     return array
@@ -38,23 +39,32 @@ def vector_of(name, values):
 
 def matrix_rows(name, values):
     """The rows of ``values``, arrays of one dimension and of any length each."""
-    if not isinstance(values, (list, tuple, np.ndarray)) or isinstance(values, np.ndarray) and values.ndim != 2:
-        raise IMAGineError(name, values, "rows of numbers: a list of lists, or an array of two dimensions")
+    if (
+        not isinstance(values, (list, tuple, np.ndarray))
+        or isinstance(values, np.ndarray)
+        and values.ndim != 2
+    ):
+        raise IMAGineError(
+            name, values, "rows of numbers: a list of lists, or an array of two dimensions"
+        )
     rows = []
     for row in values:
         if not isinstance(row, (list, tuple, np.ndarray)):
-            raise IMAGineError(name, values, "rows of numbers: a list of lists, or an array of two dimensions")
+            raise IMAGineError(
+                name, values, "rows of numbers: a list of lists, or an array of two dimensions"
+            )
         rows.append(vector_of(name, row))
     return rows
 
 
 def to_fixed(name, array, target, overflow, warn):
-    """The integers, int64, of ``array``: times 2**fracWidth, truncated toward zero, brought into N bits.
+    """The integers, int64, of ``array``: times 2**fracWidth, truncated toward zero, brought into N
+    bits.
 
     Parameters
     ----------
-    overflow : what becomes of a value outside N bits: ``"wrap"`` (its low N bits, with a warning), ``"raise"``,
-        ``"saturate"``.
+    overflow : what becomes of a value outside N bits: ``"wrap"`` (its low N bits,
+        with a warning), ``"raise"``, ``"saturate"``.
     warn : called with the text of a warning.
     """
     if array.size == 0:
@@ -65,34 +75,47 @@ def to_fixed(name, array, target, overflow, warn):
         if not np.isfinite(scaled).all():
             bad = array[~np.isfinite(scaled)][0]
             raise IMAGineError(name, float(bad), "finite numbers")
-        refused = np.abs(scaled) >= 2.0 ** 63
+        refused = np.abs(scaled) >= 2.0**63
         integers = np.where(refused, 0, scaled).astype(np.int64)
     else:
         exact = [int(x) * scale for x in array.flat]
         refused = np.array([abs(x) >= 1 << 63 for x in exact])
-        integers = np.array([0 if bad else x for x, bad in zip(exact, refused, strict=True)], np.int64)
+        integers = np.array(
+            [0 if bad else x for x, bad in zip(exact, refused, strict=True)], np.int64
+        )
     if refused.any():
-        raise IMAGineError(name, array[refused][0].item() if array.dtype.kind != "O" else array[refused][0],
-                           f"less than 2**63 after scaling by 2**{target.fracWidth}")
+        raise IMAGineError(
+            name,
+            array[refused][0].item() if array.dtype.kind != "O" else array[refused][0],
+            f"less than 2**63 after scaling by 2**{target.fracWidth}",
+        )
     low, high = -(1 << target.regWidth - 1), (1 << target.regWidth - 1) - 1
     outside = (integers < low) | (integers > high)
     if not outside.any():
         return integers
     first = array[outside][0].item()
     if overflow == "raise":
-        raise IMAGineError(name, first, f"{low / scale} to {high / scale} (regWidth = {target.regWidth}, fracWidth = "
-                           f"{target.fracWidth})")
+        raise IMAGineError(
+            name,
+            first,
+            f"{low / scale} to {high / scale} (regWidth = {target.regWidth}, fracWidth = "
+            f"{target.fracWidth})",
+        )
     if overflow == "saturate":
         return integers.clip(low, high)
-    warn(f"{name} = {first} does not fit regWidth = {target.regWidth}, fracWidth = {target.fracWidth}: it wraps "
-         f"({int(outside.sum())} of {array.size} values)")
+    warn(
+        f"{name} = {first} does not fit regWidth = {target.regWidth}, fracWidth = "
+        f"{target.fracWidth}: it wraps "
+        f"({int(outside.sum())} of {array.size} values)"
+    )
     return (integers - low & (1 << target.regWidth) - 1) + low
 
 
 def words_of(integers, width):
-    """Rows of block RAM for a row of elements: an array [blocks, width], bit p of a word being PE p's."""
+    """Rows of block RAM for a row of elements: an array [blocks, width], bit p of a word being PE
+    p's."""
     blocks = -(-len(integers) // PES)
     padded = np.zeros(blocks * PES, np.int64)
-    padded[:len(integers)] = integers
+    padded[: len(integers)] = integers
     bits = padded.reshape(blocks, 1, PES) >> np.arange(width)[:, None] & 1
     return (bits << np.arange(PES)).sum(axis=-1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads the published export formats back as programs (section 3.5). Pure Python."""
+
 import re
 from pathlib import Path
 
@@ -44,7 +45,9 @@ def read_export(software, path, params=None):
     try:
         text = read_bytes(path, MOST_TEXT).decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise FormError(f"byte {error.start} is not UTF-8 text", expected=software.forms[path.suffix].doc) from None
+        raise FormError(
+            f"byte {error.start} is not UTF-8 text", expected=software.forms[path.suffix].doc
+        ) from None
     if path.suffix == ".c":
         words, extra = _c_program(text)
     else:
@@ -67,6 +70,7 @@ def _memory(text, base, digits):
 
 class _Reader:
     """Tokens of a C file, one after the other."""
+
     def __init__(self, text):
         self.tokens = list(_tokens(text, _C))
         self.tokens.append(("", text.count("\n") + 1, 1))
@@ -74,7 +78,9 @@ class _Reader:
 
     def fail(self, expected, token=None):
         text, line, column = token or self.tokens[self.index]
-        raise FormError(f"unexpected {repr(text[:40]) if text else 'end of file'}", line, column, expected)
+        raise FormError(
+            f"unexpected {repr(text[:40]) if text else 'end of file'}", line, column, expected
+        )
 
     def find(self, word, expected):
         """Behind the next ``word``."""
@@ -128,7 +134,9 @@ def _c_program(text):
     reader.name()
     reader.all("=", "{", name, ",", expected=f"= {{ {name}, as in {structure}")
     size = f"sizeof({name})/sizeof({name}[0])"
-    reader.all("sizeof", "(", name, ")", "/", "sizeof", "(", name, "[", "0", "]", ")", expected=size)
+    reader.all(
+        "sizeof", "(", name, ")", "/", "sizeof", "(", name, "[", "0", "]", ")", expected=size
+    )
     values, places = {}, {}
     for field in _FIELDS:
         reader.take(",", f"',' and {field}")
@@ -143,7 +151,10 @@ def _c_program(text):
     except IMAGineError as error:
         _, line, column = places.get(error.name, places["mvMaxRow"])
         raise FormError(f"{error.name} = {error.value}", line, column, error.expected) from None
-    return words, {"imagine": (target,), "assembler": _assembler(target, [word for word, _ in words])}
+    return words, {
+        "imagine": (target,),
+        "assembler": _assembler(target, [word for word, _ in words]),
+    }
 
 
 def _check_field(reader, place, field, value):
@@ -156,13 +167,22 @@ def _check_field(reader, place, field, value):
 def _target(values):
     """The parameters that the file tells; of registers it says nothing but their width."""
     rows, columns = values["mvMaxRow"], values["mvMaxCol"] // PES
-    blocks = {"mvBlockDim": (rows, columns), "maxLevel": levels(columns) - 1} if rows or columns else {}
-    return Target(regCnt=1, regWidth=values["regWidth"], idWidth=values["idWidth"], fracWidth=values["fracWidth"], **blocks)
+    blocks = (
+        {"mvBlockDim": (rows, columns), "maxLevel": levels(columns) - 1} if rows or columns else {}
+    )
+    return Target(
+        regCnt=1,
+        regWidth=values["regWidth"],
+        idWidth=values["idWidth"],
+        fracWidth=values["fracWidth"],
+        **blocks,
+    )
 
 
 def _assembler(target, words):
     """The class with those words, from which other exports are written."""
     from .assembler import IMAGineAsm
+
     asm = IMAGineAsm()
     asm.params = target
     for word in words:

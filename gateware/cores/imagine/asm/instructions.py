@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Methods of the assembler class that make one word each (section 3.1). Pure Python."""
+
 from ..isa import ISA
 from .target import IMAGineError, check_range, integer
 
@@ -7,10 +8,13 @@ __all__ = ["InstructionMethods"]
 
 
 class InstructionMethods:
-    """Mnemonics. A method checks its arguments, in the order in which they are written, and appends a cache entry.
+    """Mnemonics. A method checks its arguments, in the order in which they are written, and appends
+    a cache entry.
 
-    Every one takes ``comment``, by name alone: a text that the exports show behind the word. Raises :class:`~.target.IMAGineError`.
+    Every one takes ``comment``, by name alone: a text that the exports show behind the word. Raises
+    :class:`~.target.IMAGineError`.
     """
+
     def _one(self, mnemonic, source, comment, **values):
         self._append("instruction", (ISA.encode(mnemonic, **values),), source, comment)
 
@@ -29,15 +33,26 @@ class InstructionMethods:
         """Row ``addr`` of every selected block := ``data``, one bit of each of its 16 PEs."""
         addr = check_range("addr", addr, 0, self.params.pimDepth - 1)
         data = check_range("data", data, 0, 0xFFFF)
-        self._one("mv_write", f"MV_WRITE addr={addr}, data=0x{data:X}", comment, addr=addr, data=data)
+        self._one(
+            "mv_write", f"MV_WRITE addr={addr}, data=0x{data:X}", comment, addr=addr, data=data
+        )
 
     def mv_updatepp(self, ppreg, multiplicand, multiplier, bitNo, *, comment=None):
-        """One Booth step: {ppreg+1, ppreg} gets bit ``bitNo`` of ``multiplier`` times ``multiplicand``."""
+        """One Booth step: {ppreg+1, ppreg} gets bit ``bitNo`` of ``multiplier`` times
+        ``multiplicand``."""
         values = self._product(ppreg, multiplicand, multiplier, "ppreg", False)
         bitNo = check_range("bitNo", bitNo, 0, self.params.regWidth - 1)
         pp, a, b = values
-        self._one("mv_updatepp", f"MV_UPDATEPP ppreg={{{pp}, {pp + 1}}}, multiplicand={a}, multiplier={b}, bitNo={bitNo}", comment,
-                  ppreg=pp, multiplicand=a, multiplier=b, bitNo=bitNo)
+        self._one(
+            "mv_updatepp",
+            f"MV_UPDATEPP ppreg={{{pp}, {pp + 1}}}, multiplicand={a}, multiplier={b}, "
+            f"bitNo={bitNo}",
+            comment,
+            ppreg=pp,
+            multiplicand=a,
+            multiplier=b,
+            bitNo=bitNo,
+        )
 
     def _product(self, low, multiplicand, multiplier, name, skip):
         low = self._register(name, low, skip, pair=True)
@@ -45,7 +60,11 @@ class InstructionMethods:
         for what, value in (("multiplicand", multiplicand), ("multiplier", multiplier)):
             number = self._register(what, value, skip)
             if number in (low, low + 1):
-                raise IMAGineError(what, number, f"a register other than {low} and {low + 1}, which {name} = {low} takes")
+                raise IMAGineError(
+                    what,
+                    number,
+                    f"a register other than {low} and {low + 1}, which {name} = {low} takes",
+                )
             operands.append(number)
         return low, *operands
 
@@ -53,13 +72,23 @@ class InstructionMethods:
         """PE i < H = 16 >> ``fold``: rd := rs[i] + rs[i+H]; the others rd := rs[i]."""
         fold = check_range("fold", fold, 1, self.params.maxFold)
         rd, rs = self._register("rd", rd), self._register("rs", rs)
-        self._one("mv_blockFold", f"MV_BLOCK_FOLD fold={fold}, dest={rd}, src={rs}", comment, fold=fold, rd=rd, rs=rs)
+        self._one(
+            "mv_blockFold",
+            f"MV_BLOCK_FOLD fold={fold}, dest={rd}, src={rs}",
+            comment,
+            fold=fold,
+            rd=rd,
+            rs=rs,
+        )
 
     def mv_accumRow(self, level, reg, *, comment=None):
-        """PE 0 of ``reg`` of block columns c with c mod 2^(level+1) = 0 += that of block column c+2^level."""
+        """PE 0 of ``reg`` of block columns c with c mod 2^(level+1) = 0 += that of block column
+        c+2^level."""
         level = check_range("level", level, 0, self.params.maxLevel)
         reg = self._register("reg", reg)
-        self._one("mv_accumRow", f"MV_ACCUM_ROW level={level}, reg={reg}", comment, level=level, reg=reg)
+        self._one(
+            "mv_accumRow", f"MV_ACCUM_ROW level={level}, reg={reg}", comment, level=level, reg=reg
+        )
 
     def mv_add(self, rd, rs1, rs2, *, comment=None):
         """rd := rs1 + rs2."""
@@ -71,7 +100,9 @@ class InstructionMethods:
 
     def _sum(self, mnemonic, text, rd, rs1, rs2, comment):
         rd, rs1, rs2 = (self._register(n, v) for n, v in (("rd", rd), ("rs1", rs1), ("rs2", rs2)))
-        self._one(mnemonic, f"{text} rd={rd}, rs1={rs1}, rs2={rs2}", comment, rd=rd, rs1=rs1, rs2=rs2)
+        self._one(
+            mnemonic, f"{text} rd={rd}, rs1={rs1}, rs2={rs2}", comment, rd=rd, rs1=rs1, rs2=rs2
+        )
 
     def _id(self, name, value, axis):
         most, what = 1 << self.params.idWidth, "idWidth"
@@ -91,7 +122,13 @@ class InstructionMethods:
     def mv_selectBlk(self, rowID, colID, *, comment=None):
         """Selects one block."""
         row, col = self._id("rowID", rowID, 0), self._id("colID", colID, 1)
-        self._one("mv_selectBlk", f"MV_SELECT_BLOCK rowID={row}, colID={col}", comment, rowID=row, colID=col)
+        self._one(
+            "mv_selectBlk",
+            f"MV_SELECT_BLOCK rowID={row}, colID={col}",
+            comment,
+            rowID=row,
+            colID=col,
+        )
 
     def mv_selectRow(self, rowID, *, comment=None):
         """Selects all blocks of a block row."""
@@ -111,13 +148,21 @@ class InstructionMethods:
         self._one("mv_mov", f"MV_MOV dest={rd}, src={rs}", comment, rd=rd, rs=rs)
 
     def mv_movOffset(self, offset, rd, rs, *, comment=None, skipChecks=False):
-        """rd := low bits of {rs+1, rs} >> ``offset``. ``skipChecks``: registers up to 63, whatever regCnt is."""
+        """rd := low bits of {rs+1, rs} >> ``offset``. ``skipChecks``: registers up to 63, whatever
+        regCnt is."""
         offset = check_range("offset", offset, 0, self.params.regWidth - 1)
         rd = self._register("rd", rd, skipChecks)
         rs = self._register("rs", rs, skipChecks, pair=bool(offset))
         if offset and rd == rs + 1:
             raise IMAGineError("rd", rd, f"a register other than rs+1 = {rd} where offset > 0")
-        self._one("mv_movOffset", f"MV_MOV_OFFSET offset={offset}, dest={rd}, src={rs}", comment, offset=offset, rd=rd, rs=rs)
+        self._one(
+            "mv_movOffset",
+            f"MV_MOV_OFFSET offset={offset}, dest={rd}, src={rs}",
+            comment,
+            offset=offset,
+            rd=rd,
+            rs=rs,
+        )
 
     def mv_clrmbit(self, *, comment=None):
         """Previous multiplier bits := 0: what ``mv_MULT`` begins with."""

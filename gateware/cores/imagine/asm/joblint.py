@@ -5,7 +5,8 @@ __all__ = ["check_job"]
 
 
 def check_job(program, registers, params):
-    """Refuses an output area that overlaps the program, and a source made for another array (sections 3.6 and 7).
+    """Refuses an output area that overlaps the program, and a source made for another array
+    (sections 3.6 and 7).
 
     Raises
     ------
@@ -17,5 +18,8 @@ def check_job(program, registers, params):
     at, limit = registers.get("output_at", 0), registers.get("output_limit", 0)
     begin, size = registers["program_address"], len(program.data)
     if at < begin + size and begin < limit:
-        raise ValueError(f"the output area {at:#x}..{limit - 1:#x} (output_at, output_limit) overlaps the program at "
-                         f"{begin:#x}..{begin + size - 1:#x}")
+        raise ValueError(
+            f"the output area {at:#x}..{limit - 1:#x} (output_at, output_limit) overlaps the "
+            f"program at "
+            f"{begin:#x}..{begin + size - 1:#x}"
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Methods of the assembler class that make several words each (section 3.3). Numpy is imported by the LOAD macros alone."""
+"""Methods of the assembler class that make several words each (section 3.3). Numpy is imported by
+the LOAD macros alone."""
+
 from ..isa import ISA, PES
 from .target import IMAGineError, integer
 
@@ -7,7 +9,9 @@ __all__ = ["MacroMethods"]
 
 
 class MacroMethods:
-    """Macros. Each appends one cache entry, or where it is made of other macros one for each of them."""
+    """Macros. Each appends one cache entry, or where it is made of other macros one for each of
+    them."""
+
     def _macro(self, source, comment, *words):
         self._append("macro", words, source, comment)
 
@@ -24,13 +28,25 @@ class MacroMethods:
     # Arithmetic
 
     def mv_MULT(self, rd, multiplicand, multiplier, *, comment=None, skipChecks=False):
-        """{rd+1, rd} := multiplicand * multiplier, signed and exact. ``skipChecks``: registers up to 63."""
+        """{rd+1, rd} := multiplicand * multiplier, signed and exact. ``skipChecks``: registers up
+        to 63."""
         rd, a, b = self._product(rd, multiplicand, multiplier, "rd", skipChecks)
-        self._macro(f"MV_MULT rd={rd}, multiplicand={a}, multiplier={b}", comment, ISA.encode("mv_clrmbit"),
-                    *self._words("mv_updatepp", ("bitNo", range(self.params.regWidth)), ppreg=rd, multiplicand=a, multiplier=b))
+        self._macro(
+            f"MV_MULT rd={rd}, multiplicand={a}, multiplier={b}",
+            comment,
+            ISA.encode("mv_clrmbit"),
+            *self._words(
+                "mv_updatepp",
+                ("bitNo", range(self.params.regWidth)),
+                ppreg=rd,
+                multiplicand=a,
+                multiplier=b,
+            ),
+        )
 
     def mv_MULTFXP(self, rd, multiplicand, multiplier, *, comment=None):
-        """rd := low N bits of multiplicand * multiplier >> fracWidth, rounded toward minus infinity."""
+        """rd := low N bits of multiplicand * multiplier >> fracWidth, rounded toward minus
+        infinity."""
         params = self.params
         if params.resvRegCnt < 2:
             raise IMAGineError("resvRegCnt", params.resvRegCnt, "at least 2 for mv_MULTFXP")
@@ -42,7 +58,9 @@ class MacroMethods:
                 raise IMAGineError(name, number, f"a register other than rd = {rd}")
             operands.append(number)
         base = params.resvRegBase
-        comment = self._from(f"MV_MULTFPX rd={rd}, multiplicand={operands[0]}, multiplier={operands[1]}", comment)
+        comment = self._from(
+            f"MV_MULTFPX rd={rd}, multiplicand={operands[0]}, multiplier={operands[1]}", comment
+        )
         self.mv_MULT(base, *operands, comment=comment, skipChecks=True)
         if params.fracWidth == params.regWidth:
             self._mov(rd, base + 1, comment, True)
@@ -53,11 +71,16 @@ class MacroMethods:
         """PE 0 of rd := sum of the 16 PEs of rs, in every block."""
         rd, rs = self._register("rd", rd), self._register("rs", rs)
         folds = range(2, self.params.maxFold + 1)
-        self._macro(f"MV_BLOCK_ACCUM rd={rd}, rs={rs}", comment, ISA.encode("mv_blockFold", fold=1, rd=rd, rs=rs),
-                    *self._words("mv_blockFold", ("fold", folds), rd=rd, rs=rd))
+        self._macro(
+            f"MV_BLOCK_ACCUM rd={rd}, rs={rs}",
+            comment,
+            ISA.encode("mv_blockFold", fold=1, rd=rd, rs=rs),
+            *self._words("mv_blockFold", ("fold", folds), rd=rd, rs=rd),
+        )
 
     def mv_RNGACCUM(self, colCnt, rd, rs, *, comment=None):
-        """PE 0 of block column 0 of rd := sum of PEs 0 to colCnt-1 of rs; colCnt is 16, 32 ... 16*2^(maxLevel+1)."""
+        """PE 0 of block column 0 of rd := sum of PEs 0 to colCnt-1 of rs; colCnt is 16, 32 ...
+        16*2^(maxLevel+1)."""
         legal = [PES << i for i in range(self.params.maxLevel + 2)]
         expected = "one of " + ", ".join(str(v) for v in legal)
         colCnt = integer("colCnt", colCnt, expected)
@@ -95,32 +118,44 @@ class MacroMethods:
     def mv_CLRREG(self, reg, *, comment=None):
         """reg := 0 in all PEs; all blocks are selected then."""
         reg = self._register("reg", reg)
-        self._macro(f"MV_CLRREG reg={reg}", comment, ISA.encode("mv_selectAll"),
-                    *self._words("mv_write", ("addr", self._rows(reg)), data=0))
+        self._macro(
+            f"MV_CLRREG reg={reg}",
+            comment,
+            ISA.encode("mv_selectAll"),
+            *self._words("mv_write", ("addr", self._rows(reg)), data=0),
+        )
 
     def _fixed(self, name, array):
         from .fixedpoint import to_fixed
+
         return to_fixed(name, array, self.params, self.overflow, self.warn)
 
     def _blocks(self, integers):
         from .fixedpoint import words_of
+
         return words_of(integers, self.params.regWidth).tolist()
 
     def _writes(self, reg, rows, select, **block):
         """Words that select blocks and write ``rows``; none where all are zero."""
-        writes = [ISA.encode("mv_write", addr=addr, data=data) for addr, data in zip(self._rows(reg), rows, strict=True) if data]
+        writes = [
+            ISA.encode("mv_write", addr=addr, data=data)
+            for addr, data in zip(self._rows(reg), rows, strict=True)
+            if data
+        ]
         return [ISA.encode(select, **block), *writes] if writes else []
 
     def _check_size(self, name, what, size, axis):
-        limit, why = PES ** axis << self.params.idWidth, "idWidth"
+        limit, why = PES**axis << self.params.idWidth, "idWidth"
         if self.params.mvBlockDim is not None:
             limit, why = (self.params.mvMaxRow, self.params.mvMaxCol)[axis], "mvBlockDim"
         if size > limit:
             raise IMAGineError(f"{what} of {name}", size, f"at most {limit} ({why})")
 
     def mv_LOADMAT(self, reg, matrix, *, comment=None):
-        """Element k of row r of ``matrix`` to PE k mod 16 of block (r, k div 16) of reg; 0 to all others."""
+        """Element k of row r of ``matrix`` to PE k mod 16 of block (r, k div 16) of reg; 0 to all
+        others."""
         from .fixedpoint import matrix_rows
+
         reg = self._register("reg", reg)
         rows = matrix_rows("matrix", matrix)
         longest = max((len(row) for row in rows), default=0)
@@ -133,8 +168,10 @@ class MacroMethods:
         self._load(reg, "MV_LOADMAT", f"Mat({len(rows)}, {longest})", words, comment)
 
     def mv_LOADVEC_ROW(self, reg, vector, *, comment=None):
-        """Element k of ``vector`` to PE k mod 16 of block column k div 16 of reg, in every row; 0 to all others."""
+        """Element k of ``vector`` to PE k mod 16 of block column k div 16 of reg, in every row; 0
+        to all others."""
         from .fixedpoint import vector_of
+
         reg = self._register("reg", reg)
         vector = vector_of("vector", vector)
         self._check_size("vector", "length", len(vector), 1)
@@ -146,6 +183,7 @@ class MacroMethods:
     def mv_LOADVEC_COL(self, reg, vector, *, comment=None):
         """Element r of ``vector`` to all PEs of block row r of reg; 0 to all others."""
         from .fixedpoint import vector_of
+
         reg = self._register("reg", reg)
         vector = vector_of("vector", vector)
         self._check_size("vector", "length", len(vector), 0)

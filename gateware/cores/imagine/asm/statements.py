@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statement reader: the textual form, calls of the assembler class (section 3.6). Pure Python but for arrays in files."""
+"""Statement reader: the textual form, calls of the assembler class (section 3.6). Pure Python but
+for arrays in files."""
+
 import difflib
 import inspect
 from pathlib import Path
@@ -13,7 +15,15 @@ from .values import read_arguments
 __all__ = ["StatementReader", "listing", "write_export"]
 
 #: Methods of the class that are directives in the text, written with a dot.
-_DIRECTIVES = ("setupParams", "loadParams", "reset", "assemble", "export_verilogBin", "export_CprogHex", "export_CprogHeader")
+_DIRECTIVES = (
+    "setupParams",
+    "loadParams",
+    "reset",
+    "assemble",
+    "export_verilogBin",
+    "export_CprogHex",
+    "export_CprogHeader",
+)
 #: Those that give the text of an export.
 _TEXTS = {"export_verilogBin": "verilogBin", "export_CprogHex": "CprogHex"}
 _ARRAYS = ("matrix", "vector")
@@ -22,20 +32,27 @@ _ARRAYS = ("matrix", "vector")
 def _mnemonics():
     from .instructions import InstructionMethods
     from .macros import MacroMethods
-    return [name for name in (*vars(InstructionMethods), *vars(MacroMethods)) if not name.startswith("_")] + ["as_addComment"]
+
+    return [
+        name
+        for name in (*vars(InstructionMethods), *vars(MacroMethods))
+        if not name.startswith("_")
+    ] + ["as_addComment"]
 
 
 class StatementReader:
     """One source. Errors are the assembler's, at the column of the argument."""
+
     def __init__(self, assembler):
         from .assembler import IMAGineAsm
+
         self._assembler = assembler
         self._place = None
         self.asm = IMAGineAsm(warn=lambda text: assembler.warn(self._place, text))
         self._names = _mnemonics()
-        self._places = []               # of every word
-        self._targets = {}              # parameters that words were made with
-        self._exports = []              # (place, path or None, text, titles)
+        self._places = []  # of every word
+        self._targets = {}  # parameters that words were made with
+        self._exports = []  # (place, path or None, text, titles)
 
     def statement(self, name, cursor, place):
         """Executes one statement; ``cursor`` stands behind ``name``."""
@@ -47,8 +64,10 @@ class StatementReader:
         if method not in (_DIRECTIVES if name.startswith(".") else self._names):
             self._unknown(name, cursor, place)
         function = getattr(self.asm, method)
-        parameters = [(p.name, p.default is p.empty, p.kind is p.KEYWORD_ONLY)
-                      for p in inspect.signature(function).parameters.values()]
+        parameters = [
+            (p.name, p.default is p.empty, p.kind is p.KEYWORD_ONLY)
+            for p in inspect.signature(function).parameters.values()
+        ]
         values, places = read_arguments(cursor, name, parameters)
         for array in _ARRAYS:
             if isinstance(values.get(array), str):
@@ -60,8 +79,11 @@ class StatementReader:
         try:
             function(**values)
         except IMAGineError as error:
-            self._assembler.fail(places.get(error.name.split(" of ")[-1], place), f"{error.name} = {shown(error.value)}",
-                                 error.expected)
+            self._assembler.fail(
+                places.get(error.name.split(" of ")[-1], place),
+                f"{error.name} = {shown(error.value)}",
+                error.expected,
+            )
         if method == "reset":
             self._places.clear()
             self._targets.clear()
@@ -91,13 +113,19 @@ class StatementReader:
             known = sorted([*self._assembler.COMMON, ".word", *(f".{n}" for n in _DIRECTIVES)])
             cursor.fail(f"unknown directive '{name}'", place=place, expected=", ".join(known))
         close = difflib.get_close_matches(name, self._names, 4)
-        cursor.fail(f"unknown mnemonic '{name}'", place=place, expected=", ".join(close or sorted(self._names)))
+        cursor.fail(
+            f"unknown mnemonic '{name}'",
+            place=place,
+            expected=", ".join(close or sorted(self._names)),
+        )
 
     # Files
 
     def _file(self, name, cursor, place):
         if not isinstance(name, str):
-            cursor.fail(f"unexpected {shown(name)}", place=place, expected='a file name, as in "file.yaml"')
+            cursor.fail(
+                f"unexpected {shown(name)}", place=place, expected='a file name, as in "file.yaml"'
+            )
         return self._assembler.folder / name
 
     def _load(self, name, cursor, place):
@@ -106,27 +134,43 @@ class StatementReader:
         if ".npz:" in name:
             file, key = name.rsplit(":", 1)
         elif not name.endswith(".npy"):
-            cursor.fail(f"no array in '{name}'", place=place, expected='"FILE.npy" or "FILE.npz:KEY"')
+            cursor.fail(
+                f"no array in '{name}'", place=place, expected='"FILE.npy" or "FILE.npz:KEY"'
+            )
         try:
             return load_array(self._assembler.folder / file, key, MOST_ARRAY)
         except FileError as error:
             if error.keys is not None:
-                cursor.fail(f"no array '{key}' in '{file}'", place=place, expected=f"one of {', '.join(error.keys) or 'none'}")
-            cursor.fail(f"'{file}' {error.trouble}", place=place, expected='"FILE.npy" or "FILE.npz:KEY"')
+                cursor.fail(
+                    f"no array '{key}' in '{file}'",
+                    place=place,
+                    expected=f"one of {', '.join(error.keys) or 'none'}",
+                )
+            cursor.fail(
+                f"'{file}' {error.trouble}", place=place, expected='"FILE.npy" or "FILE.npz:KEY"'
+            )
 
     def _export(self, method, place):
-        """A function of the export's arguments that keeps its text until the whole source is assembled."""
+        """A function of the export's arguments that keeps its text until the whole source is
+        assembled."""
         folder = self._assembler.folder
 
         def keep(filename=None, **values):
             text = getattr(self.asm, _TEXTS[method])(**values) if method in _TEXTS else c_header()
-            titles = ("C-Header", "End of C-Header") if method not in _TEXTS else ("Assembled Program", "End of Program")
-            self._exports.append((place, None if filename is None else folder / filename, text, titles))
+            titles = (
+                ("C-Header", "End of C-Header")
+                if method not in _TEXTS
+                else ("Assembled Program", "End of Program")
+            )
+            self._exports.append(
+                (place, None if filename is None else folder / filename, text, titles)
+            )
+
         return keep
 
     def finish(self):
-        """Emits the words; writes the exports, if the assembler is to. ``"imagine"``: parameters that words were made with;
-        ``"assembler"``."""
+        """Emits the words; writes the exports, if the assembler is to. ``"imagine"``: parameters
+        that words were made with; ``"assembler"``."""
         for word, place in zip(self.asm.words(), self._places, strict=True):
             self._assembler.emit_word(word, place)
         for place, path, text, titles in self._exports if self._assembler.exports else ():
@@ -140,23 +184,34 @@ class StatementReader:
 def write_export(software, program, path):
     """Writes ``program`` as the suffix of ``path`` says. Raises ``ValueError``, ``OSError``."""
     from .assembler import IMAGineAsm
+
     path = Path(path)
     asm = program.extra.get("assembler")
     if asm is None:
         asm = IMAGineAsm()
         for word in software.isa.load(program.data):
             asm.as_addWord(word)
-    text = {".mem": lambda: asm.verilogBin(), ".c": lambda: asm.CprogHex(path.stem), ".h": c_header,
-            ".hex": lambda: hex_words(asm.words())}[path.suffix]()
+    text = {
+        ".mem": lambda: asm.verilogBin(),
+        ".c": lambda: asm.CprogHex(path.stem),
+        ".h": c_header,
+        ".hex": lambda: hex_words(asm.words()),
+    }[path.suffix]()
     write_whole(path, text)
 
 
 def listing(software, data, params, text=None):
-    """The disassembly: the parameters, and a statement a word; what the assembler would refuse is a ``.word``."""
+    """The disassembly: the parameters, and a statement a word; what the assembler would refuse is a
+    ``.word``."""
     from .assembler import IMAGineAsm
+
     given = {"regCnt": 64}
     if params is not None:
-        given = {"regCnt": registers_of(params), "regWidth": params["reg_width"], "pimDepth": params["depth"]}
+        given = {
+            "regCnt": registers_of(params),
+            "regWidth": params["reg_width"],
+            "pimDepth": params["depth"],
+        }
         if levels(params["cols"]) > 4:
             given["maxLevel"] = levels(params["cols"]) - 1
     asm, lines, known = IMAGineAsm(), [], {}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Assembly target: the parameters of ``setupParams`` (section 3.4). Pure Python."""
+
 import operator
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ _DEPTHS = (64, 128, 256, 512, 1024)
 
 class IMAGineError(ValueError):
     """What the assembler refuses. ``name`` is the parameter or argument, ``value`` what it was."""
+
     def __init__(self, name, value, expected):
         self.name, self.value, self.expected = name, value, expected
         super().__init__(f"{name} = {shown(value)}, expected {expected}")
@@ -58,6 +60,7 @@ class Target:
     resvRegCnt : registers kept for macros, from regCnt on.
     pimDepth : rows of a block's RAM; regCnt + resvRegCnt <= min(64, pimDepth/regWidth).
     """
+
     regCnt: int = 16
     regWidth: int = 16
     maxLevel: int = 3
@@ -77,18 +80,32 @@ class Target:
             keep(name, integer(name, getattr(self, name), expected))
             if getattr(self, name) not in values:
                 raise IMAGineError(name, getattr(self, name), expected)
-        for name, low, high in (("regCnt", 1, self.capacity), ("resvRegCnt", 0, 64), ("fracWidth", 0, self.regWidth),
-                                ("maxFold", 1, 4), ("maxLevel", -1, 7), ("idWidth", 1, 8)):
+        for name, low, high in (
+            ("regCnt", 1, self.capacity),
+            ("resvRegCnt", 0, 64),
+            ("fracWidth", 0, self.regWidth),
+            ("maxFold", 1, 4),
+            ("maxLevel", -1, 7),
+            ("idWidth", 1, 8),
+        ):
             keep(name, check_range(name, getattr(self, name), low, high))
         if self.regCnt + self.resvRegCnt > self.capacity:
-            raise IMAGineError("resvRegCnt", self.resvRegCnt,
-                               f"at most {self.capacity - self.regCnt}: regCnt + resvRegCnt <= min(64, pimDepth/regWidth) = "
-                               f"{self.capacity}")
+            raise IMAGineError(
+                "resvRegCnt",
+                self.resvRegCnt,
+                f"at most {self.capacity - self.regCnt}: regCnt + resvRegCnt <= min(64, "
+                f"pimDepth/regWidth) = "
+                f"{self.capacity}",
+            )
         if self.mvBlockDim is not None:
             keep("mvBlockDim", self._block_dim(self.mvBlockDim))
             if self.maxLevel < self.recommended_level:
-                raise IMAGineError("maxLevel", self.maxLevel, f"{self.recommended_level}, the levels that add up a row of "
-                                   f"{self.mvBlockDim[1]} block columns")
+                raise IMAGineError(
+                    "maxLevel",
+                    self.maxLevel,
+                    f"{self.recommended_level}, the levels that add up a row of "
+                    f"{self.mvBlockDim[1]} block columns",
+                )
 
     def _block_dim(self, given):
         most = 1 << self.idWidth
@@ -107,7 +124,8 @@ class Target:
 
     @property
     def recommended_level(self):
-        """Highest level that adds anything: ceil(log2 block columns) - 1; ``None`` without mvBlockDim."""
+        """Highest level that adds anything: ceil(log2 block columns) - 1; ``None`` without
+        mvBlockDim."""
         return None if self.mvBlockDim is None else levels(self.mvBlockDim[1]) - 1
 
     @property
@@ -129,8 +147,11 @@ class Target:
         """What is legal, and likely not meant."""
         best = self.recommended_level
         if best is not None and self.maxLevel > best:
-            yield (f"maxLevel = {self.maxLevel}, {best} is enough for {self.mvBlockDim[1]} block columns: levels above it "
-                   "add 0")
+            yield (
+                f"maxLevel = {self.maxLevel}, {best} is enough for {self.mvBlockDim[1]} block "
+                f"columns: levels above it "
+                "add 0"
+            )
 
     def check_target(self, params):
         """Refuses a build with ``params`` that a program of these parameters cannot mean.
@@ -140,11 +161,21 @@ class Target:
         ValueError
         """
         if self.regWidth != params["reg_width"]:
-            raise ValueError(f"the source has regWidth = {self.regWidth}, the target reg_width = {params['reg_width']}")
+            raise ValueError(
+                f"the source has regWidth = {self.regWidth}, the target reg_width = "
+                f"{params['reg_width']}"
+            )
         has, used = min(64, params["depth"] // params["reg_width"]), self.regCnt + self.resvRegCnt
         if used > has:
-            raise ValueError(f"the source has regCnt + resvRegCnt = {used}, the target {has} registers (depth = "
-                             f"{params['depth']})")
-        if self.mvBlockDim is not None and (self.mvBlockDim[0] > params["rows"] or self.mvBlockDim[1] > params["cols"]):
-            raise ValueError(f"the source has mvBlockDim = {self.mvBlockDim}, the target {params['rows']} x {params['cols']} "
-                             "blocks (rows, cols)")
+            raise ValueError(
+                f"the source has regCnt + resvRegCnt = {used}, the target {has} registers (depth = "
+                f"{params['depth']})"
+            )
+        if self.mvBlockDim is not None and (
+            self.mvBlockDim[0] > params["rows"] or self.mvBlockDim[1] > params["cols"]
+        ):
+            raise ValueError(
+                f"the source has mvBlockDim = {self.mvBlockDim}, the target {params['rows']} x "
+                f"{params['cols']} "
+                "blocks (rows, cols)"
+            )

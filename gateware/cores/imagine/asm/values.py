@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arguments in the textual form: the values of section 3.6, read at a cursor of the assembler. Pure Python."""
+"""Arguments in the textual form: the values of section 3.6, read at a cursor of the assembler. Pure
+Python."""
 
 __all__ = ["read_arguments", "read_value"]
 
 _WORDS = {"True": True, "False": False, "None": None}
-_VALUE = "a number, a \"string\", True, False, None, a list or a tuple"
+_VALUE = 'a number, a "string", True, False, None, a list or a tuple'
 
 
 def read_arguments(cursor, method, parameters):
@@ -13,11 +14,15 @@ def read_arguments(cursor, method, parameters):
     Parameters
     ----------
     cursor : of the assembler, behind the mnemonic ``method``
-    parameters : list of (name, whether it must be given, whether it goes by name alone), in the order of positions
+    parameters : list of (name, whether it must be given, whether it goes by name alone),
+        in the order of positions
     """
     names = [name for name, _, _ in parameters]
     by_position = [name for name, _, named_only in parameters if not named_only]
-    usage = f"{method} {', '.join(f'{name}=...' if named_only else name for name, _, named_only in parameters)}".strip()
+    usage = (
+        f"{method} "
+        f"{', '.join(f'{name}=...' if named_only else name for name, _, named_only in parameters)}"
+    ).strip()
     values, places, named = {}, {}, False
     while not cursor.at_end:
         if values:
@@ -26,15 +31,27 @@ def read_arguments(cursor, method, parameters):
         cursor.index += 1
         if word is not None and cursor.accept("="):
             if word not in names:
-                cursor.fail(f"{method} has no argument '{word}'", place=place, expected=", ".join(names) or "none")
+                cursor.fail(
+                    f"{method} has no argument '{word}'",
+                    place=place,
+                    expected=", ".join(names) or "none",
+                )
             name, named = word, True
         else:
             cursor.index -= 1
             if named:
-                cursor.fail("an argument without a name after one with a name", place=place, expected="name=value")
+                cursor.fail(
+                    "an argument without a name after one with a name",
+                    place=place,
+                    expected="name=value",
+                )
             if len(values) == len(by_position):
                 how = " without a name" if len(by_position) < len(names) else ""
-                cursor.fail(f"{method} takes no more arguments{how}", place=place, expected=f"end of line after {usage}")
+                cursor.fail(
+                    f"{method} takes no more arguments{how}",
+                    place=place,
+                    expected=f"end of line after {usage}",
+                )
             name = by_position[len(values)]
         if name in values:
             cursor.fail(f"{name} is given twice", place=place)

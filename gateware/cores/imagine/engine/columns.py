@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The column shift registers: one register a block row (specification, sections 2 and 4)."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -24,10 +25,12 @@ class ColumnRegisters(wiring.Component):
 
     Members
     -------
-    shift : In(1), take the taps, lowest bit first; out : In(1), move up by a row, 0 from below. Never both; one cycle later
+    shift : In(1), take the taps, lowest bit first; out : In(1), move up by a row,
+        0 from below. Never both; one cycle later
     tap : In(rows), looked at one cycle after ``shift``
     word : Out(width), row 0: one cycle after ``out`` what moves out
     """
+
     def __init__(self, *, rows, width, family=None, direct=False):
         self.rows, self.width, self.family, self._direct = rows, width, family, direct
         super().__init__({"shift": In(1), "out": In(1), "tap": In(rows), "word": Out(width)})

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Output DMA: FIFO-out to main memory (specification, sections 4, 6 and 7)."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -21,10 +22,11 @@ class _State(enum.Enum):
 
 
 class Drain(wiring.Component):
-    """Writes the words of shift-outs to consecutive addresses, in bursts of a vector or 64 words, one at a time.
+    """Writes the words of shift-outs to consecutive addresses, in bursts of a vector or 64 words,
+    one at a time.
 
-    The array's side never holds back a vector that it has begun but for an abort, so a burst is asked for with its first word;
-    what an abort cuts off is paid with beats of mask 0.
+    The array's side never holds back a vector that it has begun but for an abort, so a burst is
+    asked for with its first word; what an abort cuts off is paid with beats of mask 0.
 
     Parameters
     ----------
@@ -44,19 +46,35 @@ class Drain(wiring.Component):
     request : Out(stream of RequestLayout), beats : Out(stream of WriteLayout), answer : In(stream)
     ended : Out(1), the end has come, and every write was answered
     at : Out(address_bits), address of the next word; where ``failed``, of the burst that failed
-    failed : Out(1), the memory answered a write with an error, and nothing is written any more; failed_place : Out(address_bits - 2),
-        number of the ``vv_parallelEn`` among the program's words; known when ``ended``
-    words, vectors : Out(address_bits - 2), in memory; written : Out(1), a word was handed to the memory; vector : Out(1), one is in memory
+    failed : Out(1), the memory answered a write with an error,
+        and nothing is written any more; failed_place : Out(address_bits - 2), number of the
+        ``vv_parallelEn`` among the program's words; known when ``ended``
+    words, vectors : Out(address_bits - 2), in memory; written : Out(1),
+        a word was handed to the memory; vector : Out(1), one is in memory
     """
+
     def __init__(self, *, rows, width, beat_bytes, address_bits=32, parts=None):
         self.rows, self.width, self.beat_bytes, self._bits = rows, width, beat_bytes, address_bits
         self._parts = parts or place_parts(address_bits)
-        super().__init__({
-            "start": In(1), "address": In(address_bits), "stop": In(1), "items": In(stream.Signature(ItemLayout())),
-            "request": Out(stream.Signature(RequestLayout())), "beats": Out(stream.Signature(WriteLayout(beat_bytes))),
-            "answer": In(stream.Signature(data.StructLayout({"error": 1}))),
-            "ended": Out(1), "at": Out(address_bits), "failed": Out(1), "failed_place": Out(address_bits - 2),
-            "words": Out(address_bits - 2), "vectors": Out(address_bits - 2), "written": Out(1), "vector": Out(1)})
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(address_bits),
+                "stop": In(1),
+                "items": In(stream.Signature(ItemLayout())),
+                "request": Out(stream.Signature(RequestLayout())),
+                "beats": Out(stream.Signature(WriteLayout(beat_bytes))),
+                "answer": In(stream.Signature(data.StructLayout({"error": 1}))),
+                "ended": Out(1),
+                "at": Out(address_bits),
+                "failed": Out(1),
+                "failed_place": Out(address_bits - 2),
+                "words": Out(address_bits - 2),
+                "vectors": Out(address_bits - 2),
+                "written": Out(1),
+                "vector": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -69,18 +87,31 @@ class Drain(wiring.Component):
         most = _BURST if size <= 4 else 1
         whole, ends, placing, half = Signal(), Signal(), Signal(), Signal()
         is_word = items.valid & ((item.kind == Kind.WORD) | (item.kind == Kind.LAST))
-        cut = items.valid & (item.kind == Kind.END) | drops & items.valid & (item.kind == Kind.PLACE)
+        cut = items.valid & (item.kind == Kind.END) | drops & items.valid & (
+            item.kind == Kind.PLACE
+        )
         shift = max(2, size.bit_length() - 1)
         m.d.comb += [
             drops.eq(self.stop | self.failed),
-            self.request.valid.eq(state == _State.ASK), self.request.payload.write.eq(1),
-            self.request.payload.address.eq(Cat(Const(0, shift), at[shift:])), self.answer.ready.eq(1),
-            self.request.payload.beats.eq((count << 2 >> (size.bit_length() - 1)) - 1 if size <= 4 else 0)]
+            self.request.valid.eq(state == _State.ASK),
+            self.request.payload.write.eq(1),
+            self.request.payload.address.eq(Cat(Const(0, shift), at[shift:])),
+            self.answer.ready.eq(1),
+            self.request.payload.beats.eq(
+                (count << 2 >> (size.bit_length() - 1)) - 1 if size <= 4 else 0
+            ),
+        ]
         # Beats of a word, low half first
         parts = max(1, 4 // size)
         part = Signal(range(max(2, parts)))
-        value = Cat(item.value[:self.width], item.value[self.width - 1].replicate(16 - self.width), Const(0, 8), Const(1, 1),
-                    item.kind == Kind.LAST, Const(0, 6))
+        value = Cat(
+            item.value[: self.width],
+            item.value[self.width - 1].replicate(16 - self.width),
+            Const(0, 8),
+            Const(1, 1),
+            item.kind == Kind.LAST,
+            Const(0, 6),
+        )
         last_part = Signal()
         m.d.comb += last_part.eq(part == parts - 1)
         if size < 4:
@@ -107,9 +138,18 @@ class Drain(wiring.Component):
                     m.d.sync += [state.eq(_State.ASK), count.eq(Mux(left > most, most, left))]
             with m.Case(_State.ASK):
                 with m.If(self.request.ready):
-                    m.d.sync += [state.eq(_State.DATA), burst.eq(count), part.eq(0), whole.eq(1), ends.eq(0)]
+                    m.d.sync += [
+                        state.eq(_State.DATA),
+                        burst.eq(count),
+                        part.eq(0),
+                        whole.eq(1),
+                        ends.eq(0),
+                    ]
             with m.Case(_State.DATA):
-                m.d.comb += [self.beats.valid.eq(is_word | cut), self.beats.payload.mask.eq(Mux(cut, 0, mask))]
+                m.d.comb += [
+                    self.beats.valid.eq(is_word | cut),
+                    self.beats.payload.mask.eq(Mux(cut, 0, mask)),
+                ]
                 with m.If(self.beats.valid & self.beats.ready):
                     m.d.sync += [part.eq(Mux(last_part, 0, part + 1)), whole.eq(whole & ~cut)]
                     with m.If(last_part):
@@ -119,18 +159,31 @@ class Drain(wiring.Component):
                             m.d.sync += state.eq(_State.ANSWER)
             with m.Case(_State.ANSWER):
                 with m.If(self.answer.valid):
-                    m.d.sync += [state.eq(_State.LOOK), left.eq(Mux(left == count, rows, left - count))]
+                    m.d.sync += [
+                        state.eq(_State.LOOK),
+                        left.eq(Mux(left == count, rows, left - count)),
+                    ]
                     with m.If(self.answer.payload.error):
                         m.d.sync += [self.failed.eq(1), placing.eq(1)]
                     with m.Else():
                         m.d.sync += at.eq(at + (count << 2))
                     with m.If(~self.answer.payload.error & whole):
-                        m.d.sync += [self.words.eq(self.words + count), self.vectors.eq(self.vectors + ends)]
+                        m.d.sync += [
+                            self.words.eq(self.words + count),
+                            self.vectors.eq(self.vectors + ends),
+                        ]
                         m.d.comb += self.vector.eq(ends)
         m.d.comb += self.ended.eq((state == _State.LOOK) & items.valid & (item.kind == Kind.END))
         with m.If(self.ended):
             m.d.comb += items.ready.eq(1)
         with m.If(self.start):
-            m.d.sync += [at.eq(self.address), left.eq(rows), self.failed.eq(0), placing.eq(0), half.eq(0), self.words.eq(0),
-                         self.vectors.eq(0)]
+            m.d.sync += [
+                at.eq(self.address),
+                left.eq(rows),
+                self.failed.eq(0),
+                placing.eq(0),
+                half.eq(0),
+                self.words.eq(0),
+                self.vectors.eq(0),
+            ]
         return m

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program fetch: main memory to FIFO-in, in bursts for which FIFO-in has room (specification, sections 7 and 9)."""
+"""Program fetch: main memory to FIFO-in, in bursts for which FIFO-in has room (specification,
+sections 7 and 9)."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,7 +19,8 @@ _BURST = 64
 class Fetch(wiring.Component):
     """Reads a program once, in order.
 
-    Answers are always taken: a burst is asked for when FIFO-in has room for it and for all that is owed.
+    Answers are always taken: a burst is asked for when FIFO-in has room for it and for all that is
+    owed.
 
     Parameters
     ----------
@@ -35,23 +38,33 @@ class Fetch(wiring.Component):
     stop : In(1), level: no further burst
     room : In, entries that FIFO-in can take, at least
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout)
-    words : Out(stream of WordLayout): the words and, when all that was asked for has come and no more will be, the end
+    words : Out(stream of WordLayout): the words and,
+        when all that was asked for has come and no more will be, the end
     """
+
     def __init__(self, *, beat_bytes, depth, address_bits=32, lean=False):
         self.beat_bytes, self.depth, self._bits, self._lean = beat_bytes, depth, address_bits, lean
-        super().__init__({
-            "start": In(1), "address": In(address_bits), "length": In(address_bits), "stop": In(1), "room": In(range(depth + 1)),
-            "request": Out(stream.Signature(RequestLayout())), "answer": In(stream.Signature(ReadLayout(beat_bytes))),
-            "words": Out(stream.Signature(WordLayout()))})
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(address_bits),
+                "length": In(address_bits),
+                "stop": In(1),
+                "room": In(range(depth + 1)),
+                "request": Out(stream.Signature(RequestLayout())),
+                "answer": In(stream.Signature(ReadLayout(beat_bytes))),
+                "words": Out(stream.Signature(WordLayout())),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         size = self.beat_bytes
-        burst = min(_BURST, self.depth // 2)             # words
+        burst = min(_BURST, self.depth // 2)  # words
         beats = max(1, burst * 4 // size)
         shift = size.bit_length() - 1
-        # Beats to ask for, whole bursts and the rest of one: nothing is compared or subtracted but the number of bursts.
-        # Every burst begins a burst behind the last.
+        # Beats to ask for, whole bursts and the rest of one: nothing is compared or subtracted but
+        # the number of bursts. Every burst begins a burst behind the last.
         low = beats.bit_length() - 1
         left, at = Signal(self._bits + 1 - min(2, shift)), Signal(self._bits - shift)
         owed = Signal(range(burst + 1 if self._lean else 2 * self.depth + 1))
@@ -61,20 +74,29 @@ class Fetch(wiring.Component):
         m.d.comb += count.eq(Mux(whole, beats, left[:low]))
         words_of = (count << shift) >> 2 if size < 4 else count << (shift - 2)
         m.d.comb += [
-            self.request.valid.eq(asking), self.request.payload.address.eq(Cat(Const(0, shift), at)),
-            self.request.payload.beats.eq(count - 1), ask.eq(asking & self.request.ready)]
+            self.request.valid.eq(asking),
+            self.request.payload.address.eq(Cat(Const(0, shift), at)),
+            self.request.payload.beats.eq(count - 1),
+            ask.eq(asking & self.request.ready),
+        ]
         # Known a cycle later, when nothing is asked for yet.
         m.d.sync += [whole.eq(left[low:].any()), nothing.eq(left == 0)]
-        # What is owed counts in entries of FIFO-in, wide beats whole: some of their words may lie outside the program.
+        # What is owed counts in entries of FIFO-in, wide beats whole: some of their words may lie
+        # outside the program.
         done = Signal(range(max(2, size // 4 + 1)))
         if self._lean:
-            m.d.sync += fits.eq(self.room[burst.bit_length() - 1:].any() & (owed == 0) & ~asking & ~ask)
+            m.d.sync += fits.eq(
+                self.room[burst.bit_length() - 1 :].any() & (owed == 0) & ~asking & ~ask
+            )
             with m.If(ask):
                 m.d.sync += owed.eq(words_of)
             with m.Elif(done != 0):
                 m.d.sync += owed.eq(owed - done)
         else:
-            m.d.sync += [fits.eq((owed + burst <= self.room) & ~asking & ~ask), owed.eq(owed + Mux(ask, words_of, 0) - done)]
+            m.d.sync += [
+                fits.eq((owed + burst <= self.room) & ~asking & ~ask),
+                owed.eq(owed + Mux(ask, words_of, 0) - done),
+            ]
         with m.If(ask):
             m.d.sync += [asking.eq(0), at[low:].eq(at[low:] + 1), fits.eq(0)]
             with m.If(whole):
@@ -93,13 +115,20 @@ class Fetch(wiring.Component):
         m.d.comb += finished.eq(running & nothing & ~asking & (owed == 0) & ~there)
         # FIFO-in has room for all that was asked for, so that words come and go.
         m.d.comb += [
-            gather.start.eq(self.start), gather.beats.valid.eq(self.answer.valid), self.answer.ready.eq(gather.beats.ready),
-            gather.beats.payload.data.eq(self.answer.payload.data), gather.beats.payload.error.eq(self.answer.payload.error),
-            gather.words.ready.eq(1)]
+            gather.start.eq(self.start),
+            gather.beats.valid.eq(self.answer.valid),
+            self.answer.ready.eq(gather.beats.ready),
+            gather.beats.payload.data.eq(self.answer.payload.data),
+            gather.beats.payload.error.eq(self.answer.payload.error),
+            gather.words.ready.eq(1),
+        ]
         came = gather.words
         m.d["comb" if self._lean else "sync"] += [
-            there.eq(came.valid), held.word.eq(came.payload.word), held.error.eq(came.payload.error),
-            done.eq(came.valid if size <= 4 else Mux(took, size // 4, 0))]
+            there.eq(came.valid),
+            held.word.eq(came.payload.word),
+            held.error.eq(came.payload.error),
+            done.eq(came.valid if size <= 4 else Mux(took, size // 4, 0)),
+        ]
         with m.If(there):
             m.d.comb += [self.words.valid.eq(1), self.words.payload.eq(held)]
         with m.If(finished):
@@ -112,6 +141,11 @@ class Fetch(wiring.Component):
                 m.d.sync += left.eq(self.length >> shift)
             else:
                 # Of wide beats the program is one burst of many requests.
-                m.d.sync += [gather.burst.first.eq(self.address[2:shift]), gather.burst.words.eq((self.length >> 2) - 1)]
-                m.d.sync += left.eq((self.address[2:shift] + (self.length >> 2) + (size // 4 - 1)) >> (shift - 2))
+                m.d.sync += [
+                    gather.burst.first.eq(self.address[2:shift]),
+                    gather.burst.words.eq((self.length >> 2) - 1),
+                ]
+                m.d.sync += left.eq(
+                    (self.address[2:shift] + (self.length >> 2) + (size // 4 - 1)) >> (shift - 2)
+                )
         return m

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Mapping of blocks to block RAMs, and the pipeline depths that follow (specification, section 9).
 
-A **slot** is a cycle of the controller. What the controller says in slot k reaches the blocks some cycles later, the same number
-for all signals; cycles below count from there.
+A **slot** is a cycle of the controller. What the controller says in slot k reaches the blocks some
+cycles later, the same number for all signals; cycles below count from there.
 
 =============================== ====================== ==========================
 cycle                           ``tdp``                ``sdp2``, ``sdp1``
@@ -14,8 +14,10 @@ k + ``read`` + 1                add                    add (one later)
 k + ``read`` + 2                write                  write (one later)
 =============================== ====================== ==========================
 
-One operand (mov, fold, accumRow): a bit every slot, in all mappings, written in cycle k + ``read`` + 2.
+One operand (mov, fold, accumRow): a bit every slot, in all mappings, written in cycle k + ``read``
++ 2.
 """
+
 from dataclasses import dataclass
 
 from ....isa.parameters import ParameterError
@@ -23,7 +25,8 @@ from ..isa import PES, levels
 
 __all__ = ["Mapping"]
 
-# An iCE40's block RAM answers early in a cycle, and has no register behind it: one would take 16 logic cells a block.
+# An iCE40's block RAM answers early in a cycle, and has no register behind it: one would take 16
+# logic cells a block.
 _READ = {"tdp": 3, "sdp2": 3, "sdp1": 1}
 
 
@@ -38,6 +41,7 @@ class Mapping:
     depth : rows of a block's RAM
     ram : ``"tdp"``, ``"sdp2"`` or ``"sdp1"``
     """
+
     rows: int
     cols: int
     width: int
@@ -47,11 +51,15 @@ class Mapping:
     @classmethod
     def of(cls, params):
         """The mapping of a parameter set."""
-        return cls(params["rows"], params["cols"], params["reg_width"], params["depth"], params["ram"])
+        return cls(
+            params["rows"], params["cols"], params["reg_width"], params["depth"], params["ram"]
+        )
 
     def __post_init__(self):
         if self.ram not in _READ:
-            raise ParameterError(f"parameter ram must be one of {', '.join(_READ)}, not {self.ram!r}")
+            raise ParameterError(
+                f"parameter ram must be one of {', '.join(_READ)}, not {self.ram!r}"
+            )
 
     @property
     def two_ports(self):
@@ -70,7 +78,8 @@ class Mapping:
 
     @property
     def read(self):
-        """Cycles from an address to the operand behind the RAM's registers, those of the bank (``tdp``, ``sdp2``) among them."""
+        """Cycles from an address to the operand behind the RAM's registers, those of the bank
+        (``tdp``, ``sdp2``) among them."""
         return _READ[self.ram]
 
     @property
@@ -115,8 +124,9 @@ class Mapping:
 
     @property
     def looks_back(self):
-        """Registers so narrow that the last bit of what the last instruction but one wrote is still landing when one of one operand is over.
-        What begins then must not read it in its first slot, nor overwrite it; two operands wait longer anyway."""
+        """Registers so narrow that the last bit of what the last instruction but one wrote is still
+        landing when one of one operand is over. What begins then must not read it in its first
+        slot, nor overwrite it; two operands wait longer anyway."""
         return self.width < self.drain
 
     @property
@@ -131,7 +141,8 @@ class Mapping:
 
     @property
     def small(self):
-        """So few blocks, and a chip so slow, that fewer stages of registers in the decoder and in the tree are no loss."""
+        """So few blocks, and a chip so slow, that fewer stages of registers in the decoder and in
+        the tree are no loss."""
         return self.ram == "sdp1" and self.banks * self.cols <= 16
 
     @property

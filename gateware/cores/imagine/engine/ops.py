@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layout of a decoded operation (specification, sections 3 and 9)."""
+
 from amaranth import Const, Mux
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -11,9 +12,16 @@ __all__ = ["FAULTS", "Decoded", "GateLayout", "OpLayout", "fault_code"]
 
 #: Faults of a word, in the order of the table; what the memory answered with an error is no word.
 FAULTS = {
-    "error": "bus_read", "submodule": "illegal_submodule", "unknown": "illegal_opcode", "reserved": "reserved_bits",
-    "register": "register_range", "address": "address_range", "field": "field_range", "selects": "select_range",
-    "overlap": "operand_overlap"}
+    "error": "bus_read",
+    "submodule": "illegal_submodule",
+    "unknown": "illegal_opcode",
+    "reserved": "reserved_bits",
+    "register": "register_range",
+    "address": "address_range",
+    "field": "field_range",
+    "selects": "select_range",
+    "overlap": "operand_overlap",
+}
 
 
 def fault_code(bits):
@@ -33,8 +41,8 @@ class OpLayout(data.StructLayout):
     word : unsigned(32), as it was read
     fault : one bit for each of ``FAULTS``
     array : a word of the array (``mv``), else of the columns
-    write, select, clear, add, step, one : one hot, none for ``nop``: mv_write; a select; mv_clrmbit; mv_add and mv_sub;
-        mv_updatepp; mv_mov, mv_blockFold and mv_accumRow
+    write, select, clear, add, step, one : one hot, none for ``nop``: mv_write;
+        a select; mv_clrmbit; mv_add and mv_sub; mv_updatepp; mv_mov, mv_blockFold and mv_accumRow
     serial, parallel, off : one hot, of the columns
     first : first row of X; of ``step`` the row of the multiplier's bit
     second : first row of Y
@@ -44,18 +52,38 @@ class OpLayout(data.StructLayout):
     zero : X is 0 (``step`` of bit 0); final : ``step`` of the last bit
     slots : of an operation of several slots, slots until another may start, less two
     """
+
     def __init__(self, mapping):
         bits = mapping.address_bits
         longest = max(mapping.slots_updatepp, mapping.width + (1 << mapping.top_level))
-        super().__init__({
-            "end": 1, "word": 32, "fault": len(FAULTS), "array": 1,
-            "write": 1, "select": 1, "clear": 1, "add": 1, "step": 1, "one": 1,
-            "serial": 1, "parallel": 1, "off": 1,
-            "first": bits, "second": bits, "target": bits,
-            "subtract": 1, "fold": FOLDS, "accumulate": 1, "level": mapping.top_level.bit_length(),
-            "wait": mapping.top_level + 1, "zero": 1, "final": 1,
-            "slots": (longest - 2).bit_length(),
-        })
+        super().__init__(
+            {
+                "end": 1,
+                "word": 32,
+                "fault": len(FAULTS),
+                "array": 1,
+                "write": 1,
+                "select": 1,
+                "clear": 1,
+                "add": 1,
+                "step": 1,
+                "one": 1,
+                "serial": 1,
+                "parallel": 1,
+                "off": 1,
+                "first": bits,
+                "second": bits,
+                "target": bits,
+                "subtract": 1,
+                "fold": FOLDS,
+                "accumulate": 1,
+                "level": mapping.top_level.bit_length(),
+                "wait": mapping.top_level + 1,
+                "zero": 1,
+                "final": 1,
+                "slots": (longest - 2).bit_length(),
+            }
+        )
 
 
 class GateLayout(data.StructLayout):
@@ -63,27 +91,56 @@ class GateLayout(data.StructLayout):
 
     Members
     -------
-    array : of the array; ``at_once`` : of those that need no more than a free slot; ``odd``, ``even``, ``calm`` : of those that need
-        one of that kind, or everything landed (all that a hazard leaves them); ``multi`` : takes several slots; ``store`` : one slot,
-        but writes late
+    array : of the array; ``at_once`` : of those that need no more than a free slot;
+        ``odd``, ``even``, ``calm`` : of those that need one of that kind, or everything landed (all
+        that a hazard leaves them); ``multi`` : takes several slots; ``store`` : one slot, but
+        writes late
     pause : ``vv_nop``; mode : ``vv_serialEn`` and ``vv_shiftOff``; emit : ``vv_parallelEn``
     stop : a fault or the end; end : the end
     """
+
     def __init__(self):
-        super().__init__({name: 1 for name in (
-            "array", "at_once", "odd", "even", "calm", "multi", "store", "pause", "mode", "emit", "stop", "end")})
+        super().__init__(
+            {
+                name: 1
+                for name in (
+                    "array",
+                    "at_once",
+                    "odd",
+                    "even",
+                    "calm",
+                    "multi",
+                    "store",
+                    "pause",
+                    "mode",
+                    "emit",
+                    "stop",
+                    "end",
+                )
+            }
+        )
 
 
 class Decoded(wiring.Signature):
-    """What leaves the decoder: gates, and for each of them an operation, in the same order, in or before its cycle.
+    """What leaves the decoder: gates, and for each of them an operation, in the same order, in or
+    before its cycle.
 
     Members
     -------
-    gate : stream of GateLayout, hazards not yet considered; hazard : it reads what an instruction before it writes, in an order that
-        overlapping them would change
+    gate : stream of GateLayout, hazards not yet considered; hazard :
+        it reads what an instruction before it writes, in an order that overlapping them would
+        change
     op : OpLayout; put : there is one, if ``gate.ready``
     moves : In(4), copies of ``gate.ready``, which have hundreds of flip-flops to tell
     """
+
     def __init__(self, mapping):
-        super().__init__({"gate": Out(stream.Signature(GateLayout())), "hazard": Out(1), "op": Out(OpLayout(mapping)), "put": Out(1),
-                          "moves": In(4)})
+        super().__init__(
+            {
+                "gate": Out(stream.Signature(GateLayout())),
+                "hazard": Out(1),
+                "op": Out(OpLayout(mapping)),
+                "put": Out(1),
+                "moves": In(4),
+            }
+        )

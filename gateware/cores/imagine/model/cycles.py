@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cycles of instructions, macros and kernels by the formulas of section 10. Pure Python.
 
-Array cycles, from dispatch to dispatch, with FIFO-in never empty and FIFO-out never full. ``width`` is N, the bits of a
-register; ``levels`` the levels of a row's accumulation.
+Array cycles, from dispatch to dispatch, with FIFO-in never empty and FIFO-out never full. ``width``
+is N, the bits of a register; ``levels`` the levels of a row's accumulation.
 """
+
 from ..isa import ISA, MULTI_CYCLE, levels
 
-__all__ = ["FIRST_WORD", "allaccum", "blockaccum", "clrreg", "estimate", "gemv", "instruction", "mult", "multfxp", "tiled"]
+__all__ = [
+    "FIRST_WORD",
+    "allaccum",
+    "blockaccum",
+    "clrreg",
+    "estimate",
+    "gemv",
+    "instruction",
+    "mult",
+    "multfxp",
+    "tiled",
+]
 
 #: From the dispatch of ``vv_parallelEn`` to the first word in FIFO-out.
 FIRST_WORD = 4
@@ -44,7 +56,9 @@ def blockaccum(width, folds=4):
 
 def allaccum(width, levels, folds=4):
     """``mv_ALLACCUM`` or ``mv_RNGACCUM`` of so many levels."""
-    return blockaccum(width, folds) + sum(instruction("mv_accumRow", width, level) for level in range(levels))
+    return blockaccum(width, folds) + sum(
+        instruction("mv_accumRow", width, level) for level in range(levels)
+    )
 
 
 def clrreg(width):
@@ -53,29 +67,42 @@ def clrreg(width):
 
 
 def gemv(width, rows, cols):
-    """GEMV and bias (``vv_serialEn``; MULTFXP; ALLACCUM; add; SYNC; ``vv_parallelEn``) on ``rows`` x ``cols`` blocks.
+    """GEMV and bias (``vv_serialEn``; MULTFXP; ALLACCUM; add; SYNC; ``vv_parallelEn``) on ``rows``
+    x ``cols`` blocks.
 
     Returns
     -------
     tuple of int
         Cycles from ``vv_serialEn`` to the first word in FIFO-out, and to the last.
     """
-    first = multfxp(width) + allaccum(width, levels(cols)) + instruction("mv_add", width) + 3 + FIRST_WORD
+    first = (
+        multfxp(width)
+        + allaccum(width, levels(cols))
+        + instruction("mv_add", width)
+        + 3
+        + FIRST_WORD
+    )
     return first, first + rows - 1
 
 
 def tiled(width, rows, cols, height, length):
-    """GEMV and bias of a ``height`` x ``length`` matrix that lies in the array, tile by tile (kernels alone)."""
+    """GEMV and bias of a ``height`` x ``length`` matrix that lies in the array, tile by tile
+    (kernels alone)."""
     tall, wide = -(-height // rows), -(-length // (16 * cols))
-    passed = wide * (multfxp(width) + instruction("mv_add", width)) + allaccum(width, levels(cols)) + rows + 7
+    passed = (
+        wide * (multfxp(width) + instruction("mv_add", width))
+        + allaccum(width, levels(cols))
+        + rows
+        + 7
+    )
     return tall * passed
 
 
 def estimate(words, params):
     """Cycles of a program's ``words``, one dispatched a cycle, up to the last of its work.
 
-    The array and the shift-out overlap as the dispatch rules of section 4 allow; transfers are not counted. A word that
-    faults ends the program.
+    The array and the shift-out overlap as the dispatch rules of section 4 allow; transfers are not
+    counted. A word that faults ends the program.
     """
     width, rows = params["reg_width"], params["rows"]
     now = array_free = captured_until = shift_free = 0

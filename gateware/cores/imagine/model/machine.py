@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""State of the GEMV array and the column registers, and what every instruction does to it (section 4). Numpy."""
+"""State of the GEMV array and the column registers, and what every instruction does to it (section
+4). Numpy."""
+
 import numpy as np
 
 from ..isa import MULTI_CYCLE, PES
@@ -25,7 +27,8 @@ class Machine:
     Attributes
     ----------
     registers : numpy.ndarray
-        uint16 [D/N, R, C, 16]: the N bits of each register of each PE, registers that only ``mv_write`` reaches included.
+        uint16 [D/N, R, C, 16]: the N bits of each register of each PE, registers that only
+        ``mv_write`` reaches included.
     prevm : numpy.ndarray
         uint8 [R, C, 16]: previous multiplier bits.
     columns : numpy.ndarray
@@ -35,6 +38,7 @@ class Machine:
     selected : tuple of slice
         Block rows and block columns that ``mv_write`` reaches.
     """
+
     def __init__(self, params, *, ref_sign=False):
         self.width = params["reg_width"]
         self.rows, self.cols = params["rows"], params["cols"]
@@ -63,18 +67,21 @@ class Machine:
             return result
         if self.mode == SERIAL:
             # The bits written, lowest first, of PE 0 of block column 0; the last N of them stay.
-            bits = (result & self._mask if mnemonic != "mv_updatepp" else result >> 1 & self._mask)
+            bits = result & self._mask if mnemonic != "mv_updatepp" else result >> 1 & self._mask
             self.columns = bits[:, 0, 0].astype(np.uint16)
         return None
 
     def values(self, number):
-        """Register ``number`` as signed integers, int32 [R, 16*C]: element k of a row is PE k mod 16 of block column
-        k div 16."""
+        """Register ``number`` as signed integers, int32 [R, 16*C]: element k of a row is PE k mod
+        16 of block column k div 16."""
         return self._signed(self.registers[number]).reshape(self.rows, self.cols * PES)
 
     def ram(self):
         """The rows of the blocks' RAMs, uint16 [D, R, C]: bit p of a row is PE p's."""
-        bits = self.registers[:, None] >> np.arange(self.width, dtype=np.uint16)[:, None, None, None] & 1
+        bits = (
+            self.registers[:, None] >> np.arange(self.width, dtype=np.uint16)[:, None, None, None]
+            & 1
+        )
         rows = (bits << self._lanes).sum(axis=-1, dtype=np.uint16)
         return rows.reshape(-1, self.rows, self.cols)
 
@@ -116,7 +123,9 @@ class Machine:
         pair = self.registers[rs].astype(np.uint32)
         if offset:
             pair |= self.registers[rs + 1].astype(np.uint32) << np.uint32(self.width)
-        return self._store(rd, (pair >> np.uint32(offset) & np.uint32(self._mask)).astype(np.uint16))
+        return self._store(
+            rd, (pair >> np.uint32(offset) & np.uint32(self._mask)).astype(np.uint16)
+        )
 
     def mv_add(self, rd, rs1, rs2):
         return self._store(rd, self.registers[rs1] + self.registers[rs2])
@@ -127,14 +136,14 @@ class Machine:
     def mv_blockFold(self, fold, rd, rs):
         half = PES >> fold
         value = self.registers[rs].copy()
-        value[..., :half] += value[..., half:2 * half]
+        value[..., :half] += value[..., half : 2 * half]
         return self._store(rd, value)
 
     def mv_accumRow(self, level, reg):
         step = 1 << level
         first = self.registers[reg][:, :, 0]
-        sources = first[:, step::2 * step]
-        receivers = first[:, ::2 * step][:, :sources.shape[1]]
+        sources = first[:, step :: 2 * step]
+        receivers = first[:, :: 2 * step][:, : sources.shape[1]]
         receivers[...] = receivers + sources & self._mask
         return self.registers[reg]
 
@@ -144,9 +153,14 @@ class Machine:
     def mv_updatepp(self, ppreg, multiplicand, multiplier, bitNo):
         width, ones = self.width, (1 << self.width + 1) - 1
         bit = (self.registers[multiplier] >> np.uint16(bitNo) & np.uint16(1)).astype(np.uint8)
-        pair = self.registers[ppreg].astype(np.int64) | self.registers[ppreg + 1].astype(np.int64) << width
+        pair = (
+            self.registers[ppreg].astype(np.int64)
+            | self.registers[ppreg + 1].astype(np.int64) << width
+        )
         window = self._signed((pair >> bitNo & self._mask).astype(np.uint16)) if bitNo else 0
-        result = window + (self.prevm.astype(np.int32) - bit) * self._signed(self.registers[multiplicand])
+        result = window + (self.prevm.astype(np.int32) - bit) * self._signed(
+            self.registers[multiplicand]
+        )
         if self.ref_sign:
             result = result & self._mask
             result |= (result >> width - 1) << width
@@ -170,7 +184,9 @@ class Machine:
 
     def vv_parallelEn(self):
         self.mode = PARALLEL
-        words = self._signed(self.columns).astype(np.uint32) & np.uint32(0xFFFF) | np.uint32(_IS_DATA)
+        words = self._signed(self.columns).astype(np.uint32) & np.uint32(0xFFFF) | np.uint32(
+            _IS_DATA
+        )
         words[-1] |= np.uint32(_IS_LAST)
         self.columns = np.zeros(self.rows, np.uint16)
         return words

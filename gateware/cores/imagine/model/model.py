@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of IMAGine: a run from start to end, its faults, outputs and counters (sections 4, 6 and 7). Numpy."""
+"""The golden model of IMAGine: a run from start to end, its faults, outputs and counters (sections
+4, 6 and 7). Numpy."""
+
 import numpy as np
 
 from ....isa import machine
@@ -31,14 +33,16 @@ class Model(machine.Model):
         Registers, columns, selection. They survive from run to run; :meth:`reset` clears them.
     eov : int
 
-    What a run counts: ``instructions``, words dispatched without fault; ``operations``, 16*R*C for each ``mv_updatepp`` of
-    the highest bit; ``bytes_read``, 4 for each of the words; ``bytes_written``, 4 for each result word. Cycles are unknown:
-    ``cycle_limit`` counts words, and a run that would dispatch more ends ``"aborted"``, code 8, pc the next word.
+    What a run counts: ``instructions``, words dispatched without fault; ``operations``, 16*R*C for
+    each ``mv_updatepp`` of the highest bit; ``bytes_read``, 4 for each of the words;
+    ``bytes_written``, 4 for each result word. Cycles are unknown: ``cycle_limit`` counts words, and
+    a run that would dispatch more ends ``"aborted"``, code 8, pc the next word.
 
-    The program is read as it lies at the start. A ``bus_read`` fault arises where memory ends, and is seen only where
-    ``window_limit`` lies past it; ``bus_write`` likewise, of the first word that lies outside, with nothing executed behind
-    the ``vv_parallelEn`` (a core may have gone on).
+    The program is read as it lies at the start. A ``bus_read`` fault arises where memory ends, and
+    is seen only where ``window_limit`` lies past it; ``bus_write`` likewise, of the first word that
+    lies outside, with nothing executed behind the ``vv_parallelEn`` (a core may have gone on).
     """
+
     ISA = ISA
 
     def __init__(self, params, memory, *, ref_sign=False):
@@ -68,8 +72,8 @@ class Model(machine.Model):
         """One run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace)
         begin, length = self.reg["program_address"], self.reg["program_length"]
-        here = self.memory[begin:begin + length]
-        words = here[:here.size // _WORD * _WORD].copy().view("<u4")
+        here = self.memory[begin : begin + length]
+        words = here[: here.size // _WORD * _WORD].copy().view("<u4")
         self._count = self._vectors = 0
         counters = {"instructions": 0, "operations": 0, "bytes_read": 0, "bytes_written": 0}
         pc, fault = begin, None
@@ -92,8 +96,13 @@ class Model(machine.Model):
         counters["bytes_written"] = _WORD * self._count
         if self._vectors:
             self.eov = 1
-        values = {"output_count": self._count, "vectors": self._vectors, "eov": self.eov,
-                  "geometry": geometry(self.params), "register_file": register_file(self.params)}
+        values = {
+            "output_count": self._count,
+            "vectors": self._vectors,
+            "eov": self.eov,
+            "geometry": geometry(self.params),
+            "register_file": register_file(self.params),
+        }
         return self.outcome(fault, pc, counters, values)
 
     def _check_start(self):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes over NOPs: ``strip-nops`` and ``pad-nops`` of ``quintet asm opentpu`` (docs/cores/opentpu-software.md). Pure Python.
+"""Passes over NOPs: ``strip-nops`` and ``pad-nops`` of ``quintet asm opentpu``
+(docs/cores/opentpu-software.md). Pure Python.
 
-This core interlocks: NOPs mean nothing but time, so that a program without them does the same. The published hardware does not:
-its programs wait for every result by NOPs, as many as the distances of section 10.2 say.
+This core interlocks: NOPs mean nothing but time, so that a program without them does the same. The
+published hardware does not: its programs wait for every result by NOPs, as many as the distances of
+section 10.2 say.
 """
+
 from collections import deque
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,36 +17,47 @@ __all__ = ["pad_nops", "strip_nops"]
 
 _BYTES = 14
 _NOP = bytes(_BYTES)
-_CAPACITY = 5           # tiles asked for and not yet switched to: four in the FIFO, one in the array
+_CAPACITY = 5  # tiles asked for and not yet switched to: four in the FIFO, one in the array
 
 
 def _split(program):
     """Words up to the first HLT, and the bytes behind, which are never executed."""
-    words = [program.data[at:at + _BYTES] for at in range(0, len(program.data), _BYTES)]
+    words = [program.data[at : at + _BYTES] for at in range(0, len(program.data), _BYTES)]
     end = next((k for k, word in enumerate(words) if word[0] == 7), len(words) - 1) + 1
-    return words[:end], program.data[end * _BYTES:]
+    return words[:end], program.data[end * _BYTES :]
 
 
 def _rebuilt(program, words, rest, notes=()):
-    """``program`` with ``words``, pairs (index in the old program, or ``None`` of a new NOP; bytes), and ``rest`` behind them."""
+    """``program`` with ``words``, pairs (index in the old program, or ``None`` of a new NOP;
+    bytes), and ``rest`` behind them."""
     moved = {old: new for new, (old, _) in enumerate(words) if old is not None}
     before = (len(program.data) - len(rest)) // _BYTES
     moved.update({before + k: len(words) + k for k in range(len(rest) // _BYTES)})
-    lines = {moved[at // _BYTES] * _BYTES: line for at, line in program.lines.items() if at // _BYTES in moved}
-    return replace(program, data=b"".join(word for _, word in words) + rest, lines=lines,
-                   warnings=[*program.warnings, *(f"warning: {note}" for note in notes)])
+    lines = {
+        moved[at // _BYTES] * _BYTES: line
+        for at, line in program.lines.items()
+        if at // _BYTES in moved
+    }
+    return replace(
+        program,
+        data=b"".join(word for _, word in words) + rest,
+        lines=lines,
+        warnings=[*program.warnings, *(f"warning: {note}" for note in notes)],
+    )
 
 
 def strip_nops(software, program, params=None):
-    """The program without its NOPs. What stands behind the first HLT stays, and so does an illegal NOP, which faults; of a program
-    that is nothing but NOPs the last one stays."""
+    """The program without its NOPs. What stands behind the first HLT stays, and so does an illegal
+    NOP, which faults; of a program that is nothing but NOPs the last one stays."""
     words, rest = _split(program)
     kept = [(k, word) for k, word in enumerate(words) if word != _NOP]
     return _rebuilt(program, kept or [*enumerate(words)][-1:], rest)
 
 
 class _Step(NamedTuple):
-    """An instruction by what it shares with others: rows of each memory as ranges, cycle of its dispatch."""
+    """An instruction by what it shares with others: rows of each memory as ranges, cycle of its
+    dispatch."""
+
     name: str
     count: int
     switch: bool
@@ -65,8 +79,15 @@ def _step(isa, word):
 
     def rows(field, *names):
         return range(values[field], values[field] + count) if name in names else _NOTHING
-    return _Step(name, count, name == "MMC" and bool(values["switch"]), rows("ub", "RHM", "WHM", "MMC", "ACT"),
-                 rows("addr", "MMC", "ACT"), rows("addr", "RHM", "WHM"))
+
+    return _Step(
+        name,
+        count,
+        name == "MMC" and bool(values["switch"]),
+        rows("ub", "RHM", "WHM", "MMC", "ACT"),
+        rows("addr", "MMC", "ACT"),
+        rows("addr", "RHM", "WHM"),
+    )
 
 
 def _meet(a, b):
@@ -74,13 +95,14 @@ def _meet(a, b):
 
 
 def _distance(old, new, n):
-    """Cycles from the dispatch of ``old`` to that of ``new``, at least; 1 where they have nothing to do with each other."""
+    """Cycles from the dispatch of ``old`` to that of ``new``, at least; 1 where they have nothing
+    to do with each other."""
     rows = old.count
     done = {"RHM": rows, "WHM": rows + 1, "MMC": rows + 2 * n, "ACT": rows + 1}.get(old.name, 1)
     if new.name == "HLT":
-        return done             # it cuts what is under way
+        return done  # it cuts what is under way
     need = 1
-    if old.name == new.name:    # a unit takes one at a time
+    if old.name == new.name:  # a unit takes one at a time
         need = max(-(-n * n // 64), 4) if new.name == "RW" else rows + 1 if done > 1 else 1
         if old.switch and new.switch:
             need = max(need, 2 * n + 3)
@@ -105,14 +127,15 @@ def pad_nops(software, program, params=None):
     if params is None:
         raise ParameterError("pad-nops needs the side of the array: give a preset, or -P n=8")
     n = params["n"]
-    arrive = n + -(-n * n // 64) + 9        # a tile's way into the array, behind up to three others
-    reach = 256 + 2 * n + 1                 # nobody waits longer for an instruction that is no RW
+    arrive = n + -(-n * n // 64) + 9  # a tile's way into the array, behind up to three others
+    reach = 256 + 2 * n + 1  # nobody waits longer for an instruction that is no RW
     words, rest = _split(program)
     padded, notes, recent = [], {}, deque()
-    asked, taken = [], []                   # dispatch of every RW, of every MMC.S
+    asked, taken = [], []  # dispatch of every RW, of every MMC.S
 
     def note(text):
         notes[text] = notes.get(text, 0) + 1
+
     time = 0
     ahead = sum(1 for word in words if word[0] == 2)
     for index, word in enumerate(words):
@@ -123,13 +146,17 @@ def pad_nops(software, program, params=None):
         if step.name == "RW" and len(asked) >= _CAPACITY and len(taken) > len(asked) - _CAPACITY:
             earliest = max(earliest, taken[len(asked) - _CAPACITY] + 2 * n + 3)
         if step.switch:
-            # Its own tile, and the next one, which a switch takes in only if it stands at the end of the FIFO by then.
+            # Its own tile, and the next one, which a switch takes in only if it stands at the end
+            # of the FIFO by then.
             mine = len(taken)
             for tile in (mine, mine + 1):
                 if tile < len(asked):
                     earliest = max(earliest, asked[tile] + arrive)
             if mine + 1 >= len(asked) and mine + 1 < ahead:
-                note("an RW behind the MMC.S before the one that takes its tile: the published hardware never loads that tile")
+                note(
+                    "an RW behind the MMC.S before the one that takes its tile: the published "
+                    "hardware never loads that tile"
+                )
         if step.count == 256 and step.name == "MMC":
             note("an MMC of 256 vectors: the published hardware takes 65536")
         if step.name == "CFG":
@@ -144,5 +171,12 @@ def pad_nops(software, program, params=None):
         if step.name not in ("", "NOP", "HLT"):
             recent.append(step)
         time = earliest + 1
-    return _rebuilt(program, padded, rest, [text + (f" ({count - 1} more of this kind)" if count > 1 else "")
-                                            for text, count in notes.items()])
+    return _rebuilt(
+        program,
+        padded,
+        rest,
+        [
+            text + (f" ({count - 1} more of this kind)" if count > 1 else "")
+            for text, count in notes.items()
+        ],
+    )

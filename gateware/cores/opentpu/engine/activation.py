@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Activation: one accumulator row to one row of bytes a cycle (sections 4.6 and 4.9)."""
+
 from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
@@ -15,8 +16,9 @@ SIGMOID = (128, 187, 225, 243, 251, 254, 255, 255)
 class Activation(wiring.Component):
     """N lanes: running maximum, shift and round, clamp, function.
 
-    Only eight bits of the shifted value are ever needed, with the bit below them (it rounds), and whether the bits above all
-    equal the sign: a lane shifts those alone, and adds one after the shift instead of a half before it.
+    Only eight bits of the shifted value are ever needed, with the bit below them (it rounds), and
+    whether the bits above all equal the sign: a lane shifts those alone, and adds one after the
+    shift instead of a half before it.
 
     Parameters
     ----------
@@ -28,30 +30,49 @@ class Activation(wiring.Component):
 
     Members
     -------
-    row : In, N x signed(32); valid, first, last : In: of a window (without ``pool``: first and last are not looked at)
-    func : In: 0, 3 none, 1 ReLU, 2 sigmoid. norm : In, bits as CFG norm. compat : In: sigmoid of negative values is 255.
-        All three stand still from the cycle before the first row until the last result.
+    row : In, N x signed(32); valid, first, last : In: of a window (without ``pool``:
+        first and last are not looked at)
+    func : In: 0, 3 none, 1 ReLU, 2 sigmoid. norm : In, bits as CFG norm. compat : In:
+        sigmoid of negative values is 255. All three stand still from the cycle before the first row
+        until the last result.
     result : Out, 8N bits; result_valid : Out, :attr:`latency` cycles after the last row of a window
     """
+
     def __init__(self, *, n, norm, pool, lean):
         self.n, self.fixed, self.pool, self.lean = n, norm, pool, lean
-        self.stages = ([] if norm == 0 else ["shift_bytes", "shift_pairs", "shift_bit", "round"])
+        self.stages = [] if norm == 0 else ["shift_bytes", "shift_pairs", "shift_bit", "round"]
         self.latency = int(pool) + len(self.stages) + (1 if lean else 2 if self.stages else 3)
-        super().__init__({
-            "row": In(signed(32)).array(n), "valid": In(1), "first": In(1), "last": In(1),
-            "func": In(2), "norm": In(18), "compat": In(1), "result": Out(8 * n), "result_valid": Out(1),
-        })
+        super().__init__(
+            {
+                "row": In(signed(32)).array(n),
+                "valid": In(1),
+                "first": In(1),
+                "last": In(1),
+                "func": In(2),
+                "norm": In(18),
+                "compat": In(1),
+                "result": Out(8 * n),
+                "result_valid": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         norm = self.norm if self.fixed is None else Const(self.fixed, 18)
         # What all lanes are told: decoded once, in registers.
-        told = {"relu": self.func == 1, "sigmoid": self.func == 2, "compat": self.compat,
-                "to_int8": (self.func != 2) & (norm[16:18] == 1), "to_uint8": (self.func != 2) & (norm[16:18] == 2)}
+        told = {
+            "relu": self.func == 1,
+            "sigmoid": self.func == 2,
+            "compat": self.compat,
+            "to_int8": (self.func != 2) & (norm[16:18] == 1),
+            "to_uint8": (self.func != 2) & (norm[16:18] == 2),
+        }
         rules = {name: Signal(name=name, reset_less=True) for name in told}
         m.d.sync += [rules[name].eq(value) for name, value in told.items()]
         for j in range(self.n):
-            m.d.comb += self.result.word_select(j, 8).eq(self._lane(m, j, norm[0:5], norm[8], SimpleNamespace(**rules)))
+            m.d.comb += self.result.word_select(j, 8).eq(
+                self._lane(m, j, norm[0:5], norm[8], SimpleNamespace(**rules))
+            )
         valid = self.valid & self.last if self.pool else self.valid
         for k in range(self.latency):
             later = Signal(name=f"valid_{k}")
@@ -80,7 +101,7 @@ class Activation(wiring.Component):
             low, carry, far = value[:8], Const(0), _differ(value[8:31], sign)
 
         # Where the value lies: its sign, and whether it is outside -256..255.
-        zero = carry & ~far                         # -1 was rounded to 0
+        zero = carry & ~far  # -1 was rounded to 0
         negative, outside = sign & ~zero, far | carry & ~sign
         over, under = ~negative & (outside | low[7]), negative & (outside | ~low[7])
         large, small = ~negative & (outside | low[3:].any()), negative & ~outside & low[3:].all()
@@ -94,38 +115,83 @@ class Activation(wiring.Component):
                     m.d.comb += table.eq(255 - SIGMOID[v])
         # The result is these eight bits, or a constant of two different bits.
         byte = Mux(rules.sigmoid, table, low)
-        constant = (rules.relu & negative | rules.to_int8 & (over | under) | rules.to_uint8 & (outside | negative)
-                    | rules.sigmoid & (large | negative & (rules.compat | ~small)))
-        high = (rules.to_int8 & under & ~rules.relu | rules.to_uint8 & ~negative
-                | rules.sigmoid & (~negative | rules.compat))
-        others = (rules.to_int8 | rules.to_uint8) & ~negative | rules.sigmoid & (~negative | rules.compat)
+        constant = (
+            rules.relu & negative
+            | rules.to_int8 & (over | under)
+            | rules.to_uint8 & (outside | negative)
+            | rules.sigmoid & (large | negative & (rules.compat | ~small))
+        )
+        high = (
+            rules.to_int8 & under & ~rules.relu
+            | rules.to_uint8 & ~negative
+            | rules.sigmoid & (~negative | rules.compat)
+        )
+        others = (rules.to_int8 | rules.to_uint8) & ~negative | rules.sigmoid & (
+            ~negative | rules.compat
+        )
         if not self.lean:
-            byte, constant, high, others = (register(bits, name) for bits, name in (
-                (byte, "byte"), (constant, "constant"), (high, "high"), (others, "others")))
+            byte, constant, high, others = (
+                register(bits, name)
+                for bits, name in (
+                    (byte, "byte"),
+                    (constant, "constant"),
+                    (high, "high"),
+                    (others, "others"),
+                )
+            )
         return register(Mux(constant, Cat(others.replicate(7), high), byte), "result")
 
     @staticmethod
     def _shifted(register, value, shift, rounds):
-        """Four cycles. Returns, of ``value`` shifted and rounded: the low byte, the carry out of it, and of the value before
-        rounding whether its bits from 8 on differ from its sign, and the sign."""
+        """Four cycles. Returns, of ``value`` shifted and rounded: the low byte, the carry out of
+        it, and of the value before rounding whether its bits from 8 on differ from its sign, and
+        the sign."""
         # Bit 0 of each window is the one below the byte.
         bits, sign = Cat(Const(0, 1), value), value[31]
         extended = Cat(bits, sign.replicate(7))
         low_group, high_group = _differ(bits[16:24], sign), _differ(bits[24:32], sign)
         by = shift[3:5]
-        window = Mux(by[1], Mux(by[0], extended[24:40], extended[16:32]), Mux(by[0], extended[8:24], extended[0:16]))
-        window, sign, far = (register(what, name) for what, name in (
-            (window, "coarse"), (sign, "coarse_sign"), (~by[1] & (high_group | ~by[0] & low_group), "coarse_far")))
+        window = Mux(
+            by[1],
+            Mux(by[0], extended[24:40], extended[16:32]),
+            Mux(by[0], extended[8:24], extended[0:16]),
+        )
+        window, sign, far = (
+            register(what, name)
+            for what, name in (
+                (window, "coarse"),
+                (sign, "coarse_sign"),
+                (~by[1] & (high_group | ~by[0] & low_group), "coarse_far"),
+            )
+        )
         by = shift[1:3]
         # (four to one and two to one are cheaper than eight to one)
-        far = far | ~by[1] & (_differ(window[14:], sign) | ~by[0] & _differ(window[10:14], sign)
-                              | by[0] & _differ(window[12:14], sign)) | by[1] & ~by[0] & _differ(window[14:], sign)
-        window = Mux(by[1], Mux(by[0], window[6:16], window[4:14]), Mux(by[0], window[2:12], window[0:10]))
-        window, sign, far = (register(what, name) for what, name in (
-            (window, "fine"), (sign, "fine_sign"), (far, "fine_far")))
+        far = (
+            far
+            | ~by[1]
+            & (
+                _differ(window[14:], sign)
+                | ~by[0] & _differ(window[10:14], sign)
+                | by[0] & _differ(window[12:14], sign)
+            )
+            | by[1] & ~by[0] & _differ(window[14:], sign)
+        )
+        window = Mux(
+            by[1], Mux(by[0], window[6:16], window[4:14]), Mux(by[0], window[2:12], window[0:10])
+        )
+        window, sign, far = (
+            register(what, name)
+            for what, name in ((window, "fine"), (sign, "fine_sign"), (far, "fine_far"))
+        )
         far = far | ~shift[0] & (window[9] ^ sign)
-        window, sign, far = (register(what, name) for what, name in (
-            (Mux(shift[0], window[1:10], window[0:9]), "shifted"), (sign, "shifted_sign"), (far, "shifted_far")))
+        window, sign, far = (
+            register(what, name)
+            for what, name in (
+                (Mux(shift[0], window[1:10], window[0:9]), "shifted"),
+                (sign, "shifted_sign"),
+                (far, "shifted_far"),
+            )
+        )
         total = register((window[1:] + (window[0] & rounds))[:9], "rounded")
         return total[:8], total[8], register(far, "rounded_far"), register(sign, "rounded_sign")
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shared adder of the decoder: one sum or comparison of 32-bit numbers a cycle."""
+
 from functools import reduce
 from operator import or_
 
@@ -11,13 +12,15 @@ __all__ = ["OperandAdder"]
 
 
 class OperandAdder(wiring.Component):
-    """What a step says in cycle t is selected in t + 1 and summed in t + 2; registers stand between, so that neither the steps nor
-    the operands are far from a sum. The accumulator alone comes in where the sum is made, so that sums of it follow one another.
+    """What a step says in cycle t is selected in t + 1 and summed in t + 2; registers stand
+    between, so that neither the steps nor the operands are far from a sum. The accumulator alone
+    comes in where the sum is made, so that sums of it follow one another.
 
     Parameters
     ----------
     x, y : dict of str to value of 32 bits
-        Operands by name. ``y`` names ``"small"`` and ``"shifted"`` too, which are chosen from the next two.
+        Operands by name. ``y`` names ``"small"`` and ``"shifted"`` too, which are chosen from the
+        next two.
     small : dict of str to value
     shifted : dict of int to value of 32 bits
     acc : value of 32 bits
@@ -25,10 +28,13 @@ class OperandAdder(wiring.Component):
 
     Members
     -------
-    total : Out, 32 bits; carry : Out: x + y, or after :meth:`less` and :meth:`above` the comparison's carry
+    total : Out, 32 bits; carry : Out: x + y,
+        or after :meth:`less` and :meth:`above` the comparison's carry
 
-    The methods tell what a condition says; conditions exclude one another. Where nothing is said anything may be added.
+    The methods tell what a condition says; conditions exclude one another. Where nothing is said
+    anything may be added.
     """
+
     def __init__(self, *, x, y, small, shifted, acc):
         self._x, self._y, self._small, self._shifted, self._acc = x, y, small, shifted, acc
         self._said = {name: [] for name in ("x", "y", "small", "shifted", "invert", "carry", "acc")}
@@ -75,11 +81,21 @@ class OperandAdder(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         selected = {}
-        for name, choices in (("x", self._x), ("y", self._y), ("small", self._small), ("shifted", self._shifted),
-                              ("invert", "01"), ("carry", "01"), ("acc", "01")):
+        for name, choices in (
+            ("x", self._x),
+            ("y", self._y),
+            ("small", self._small),
+            ("shifted", self._shifted),
+            ("invert", "01"),
+            ("carry", "01"),
+            ("acc", "01"),
+        ):
             selected[name] = Signal(range(len(choices)), name=f"select_{name}", reset_less=True)
-            said = [Mux(when, value, 0) for when, value in self._said[name]
-                    if not (isinstance(value, int) and value == 0)]
+            said = [
+                Mux(when, value, 0)
+                for when, value in self._said[name]
+                if not (isinstance(value, int) and value == 0)
+            ]
             m.d.sync += selected[name].eq(reduce(or_, said, Const(0)))
 
         def choice(name, choices, width):
@@ -91,17 +107,23 @@ class OperandAdder(wiring.Component):
                         m.d.comb += value.eq(each)
             return value
 
-        y = {**self._y, "small": choice("small", self._small.values(), 16),
-             "shifted": choice("shifted", self._shifted.values(), 32)}
+        y = {
+            **self._y,
+            "small": choice("small", self._small.values(), 16),
+            "shifted": choice("shifted", self._shifted.values(), 32),
+        }
         first, second = Signal(32, reset_less=True), Signal(32, reset_less=True)
         carry, use_acc = Signal(reset_less=True), Signal(reset_less=True)
         m.d.sync += [
             first.eq(choice("x", self._x.values(), 32)),
             second.eq(choice("y", y.values(), 32) ^ selected["invert"].replicate(32)),
-            carry.eq(selected["carry"]), use_acc.eq(selected["acc"]),
+            carry.eq(selected["carry"]),
+            use_acc.eq(selected["acc"]),
         ]
         total = Signal(33)
         m.d.comb += [
-            total.eq(Mux(use_acc, self._acc, first) + second + carry), self.total.eq(total), self.carry.eq(total[32]),
+            total.eq(Mux(use_acc, self._acc, first) + second + carry),
+            self.total.eq(total),
+            self.carry.eq(total[32]),
         ]
         return m

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Systolic array: stationary int8 weights with second buffers, input skew, narrow partial sums, output deskew."""
+"""Systolic array: stationary int8 weights with second buffers, input skew, narrow partial sums,
+output deskew."""
+
 from amaranth import Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -17,23 +19,28 @@ class SystolicArray(wiring.Component):
     Parameters
     ----------
     n : int
-    multiplier : ``"dsp"``, ``"dsp_pair"`` (:class:`~quintet.gateware.primitives.packed.PackedProducts`) or ``"lut"``
-    dsp_limit, fabric_register, family : see :class:`~quintet.gateware.primitives.dsp.MultiplierArray`; pairs always have
-        the further register
+    multiplier : ``"dsp"``, ``"dsp_pair"``
+        (:class:`~quintet.gateware.primitives.packed.PackedProducts`) or ``"lut"``
+    dsp_limit, fabric_register, family : see
+        :class:`~quintet.gateware.primitives.dsp.MultiplierArray`; pairs always have the further
+        register
 
     Members
     -------
     vector : In, N x int8: a vector each cycle (whether it means anything is the user's affair)
-    switch : In: with the first vector of a new tile: the second buffers become the weights, cell by cell, with the wave
-        of that vector
-    load : In: rows of the next tile come from now on. Row k of it stands on ``row`` k cycles after ``load``.
-        From one ``switch`` to the next ``load`` at least N-1 cycles, from ``load`` to ``switch`` at least one.
+    switch : In: with the first vector of a new tile: the second buffers become the weights,
+        cell by cell, with the wave of that vector
+    load : In: rows of the next tile come from now on.
+        Row k of it stands on ``row`` k cycles after ``load``. From one ``switch`` to the next
+        ``load`` at least N-1 cycles, from ``load`` to ``switch`` at least one.
     row : In, N x int8
-    sums : Out, N x signed(16 + ceil(log2 N)): exact sums of the vector given :attr:`latency` cycles ago
+    sums : Out, N x signed(16 + ceil(log2 N)):
+        exact sums of the vector given :attr:`latency` cycles ago
 
-    Row k of the array works k cycles after row 0, column j j cycles after column 0 (j // 2 with ``dsp_pair``, where two
-    columns share an activation).
+    Row k of the array works k cycles after row 0, column j j cycles after column 0 (j // 2 with
+    ``dsp_pair``, where two columns share an activation).
     """
+
     def __init__(self, *, n, multiplier="dsp", dsp_limit=None, fabric_register=False, family=None):
         self.n = n
         self.sum_bits = 16 + ceil_log2(n)
@@ -43,22 +50,34 @@ class SystolicArray(wiring.Component):
             product_latency = PackedProducts.LATENCY + UNPACK_LATENCY
         else:
             self._share = 1
-            self.multipliers = MultiplierArray(lanes=n * n, kind=multiplier, dsp_limit=dsp_limit,
-                                               fabric_register=fabric_register, family=family)
+            self.multipliers = MultiplierArray(
+                lanes=n * n,
+                kind=multiplier,
+                dsp_limit=dsp_limit,
+                fabric_register=fabric_register,
+                family=family,
+            )
             product_latency = self.multipliers.latency
-        self._columns = n // self._share            # that differ in time
-        # Input register, multiplier (pairs: taken apart below the last row), N adders, the other columns.
+        self._columns = n // self._share  # that differ in time
+        # Input register, multiplier (pairs: taken apart below the last row), N adders, the other
+        # columns.
         self.latency = product_latency + n + self._columns
-        super().__init__({
-            "vector": In(signed(8)).array(n), "switch": In(1), "load": In(1), "row": In(signed(8)).array(n),
-            "sums": Out(signed(self.sum_bits)).array(n),
-        })
+        super().__init__(
+            {
+                "vector": In(signed(8)).array(n),
+                "switch": In(1),
+                "load": In(1),
+                "row": In(signed(8)).array(n),
+                "sums": Out(signed(self.sum_bits)).array(n),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         n, share = self.n, self._share
         m.submodules.multipliers = self.multipliers
-        # The switch travels along the diagonals: cell (k, j) hears of it k + j // share cycles after cell (0, 0).
+        # The switch travels along the diagonals: cell (k, j) hears of it k + j // share cycles
+        # after cell (0, 0).
         switch = [self.switch]
         for d in range(1, n + self._columns - 1):
             switch.append(_register(m, switch[-1], f"switch_{d}"))
@@ -66,7 +85,7 @@ class SystolicArray(wiring.Component):
         for k in range(1, n):
             load.append(_register(m, load[-1], f"load_{k}"))
 
-        weights, inputs = [], []            # of each row; the inputs of the columns that differ in time
+        weights, inputs = [], []  # of each row; the inputs of the columns that differ in time
         for k in range(n):
             passed = self.vector[k]
             for step in range(k):
@@ -85,7 +104,9 @@ class SystolicArray(wiring.Component):
                     m.d.sync += active.eq(following)
                 weights[k].append(active)
 
-        for j, value in enumerate((self._packed if share == 2 else self._plain)(m, inputs, weights)):
+        for j, value in enumerate(
+            (self._packed if share == 2 else self._plain)(m, inputs, weights)
+        ):
             for step in range(self._columns - 1 - j // share):
                 value = _register(m, value, f"deskew_{j}_{step}")
             m.d.comb += self.sums[j].eq(value)
@@ -94,7 +115,7 @@ class SystolicArray(wiring.Component):
     def _plain(self, m, inputs, weights):
         """Sums of the columns, each in its own time."""
         n, mult = self.n, self.multipliers
-        below = [None] * n          # partial sums of the row above
+        below = [None] * n  # partial sums of the row above
         for k in range(n):
             for j in range(n):
                 lane = k * n + j
@@ -105,21 +126,29 @@ class SystolicArray(wiring.Component):
         return below
 
     def _packed(self, m, inputs, weights):
-        """The same where pairs of columns share a multiplier: the parts of the products go down in sums of their own."""
+        """The same where pairs of columns share a multiplier: the parts of the products go down in
+        sums of their own."""
         mult, pairs = self.multipliers, self._columns
         below = [None] * pairs
-        activations = 0             # their sum, which a pair's second column has taken 128 times too often
+        activations = 0  # their sum, which a pair's second column has taken 128 times too often
         for k in range(self.n):
             *shapes, plain = part_shapes(k + 1)
             for q in range(pairs):
                 lane = k * pairs + q
-                m.d.comb += [mult.a[lane].eq(inputs[k][q]), mult.b[lane].eq(weights[k][2 * q]),
-                             mult.c[lane].eq(weights[k][2 * q + 1])]
+                m.d.comb += [
+                    mult.a[lane].eq(inputs[k][q]),
+                    mult.b[lane].eq(weights[k][2 * q]),
+                    mult.c[lane].eq(weights[k][2 * q + 1]),
+                ]
                 parts = mult.upper[lane], mult.lower[lane], mult.carry[lane]
-                totals = [Signal(shape, name=f"{name}_{k}_{q}", reset_less=True)
-                          for shape, name in zip(shapes, ("upper", "lower", "carry"), strict=True)]
-                m.d.sync += [total.eq(part if k == 0 else before + part)
-                             for total, part, before in zip(totals, parts, below[q] or parts, strict=True)]
+                totals = [
+                    Signal(shape, name=f"{name}_{k}_{q}", reset_less=True)
+                    for shape, name in zip(shapes, ("upper", "lower", "carry"), strict=True)
+                ]
+                m.d.sync += [
+                    total.eq(part if k == 0 else before + part)
+                    for total, part, before in zip(totals, parts, below[q] or parts, strict=True)
+                ]
                 below[q] = totals
             total = Signal(plain, name=f"activations_{k}", reset_less=True)
             m.d.sync += total.eq(inputs[k][0] + activations)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unified buffer and accumulators: one or two banks of block RAM, each with one read and one write port."""
+"""Unified buffer and accumulators: one or two banks of block RAM, each with one read and one write
+port."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -11,40 +13,58 @@ __all__ = ["BankedBuffer"]
 
 
 class BankedBuffer(wiring.Component):
-    """Rows in ``banks`` banks, split by the lowest row bit, with two readers and two writers that share the banks' ports.
+    """Rows in ``banks`` banks, split by the lowest row bit, with two readers and two writers that
+    share the banks' ports.
 
     Parameters
     ----------
     width, rows, banks : int
-    latency : int, cycles from a granted read to its data: 1, 2 (with the memories' output registers) or 3 (with registers in front
-        of their addresses as well)
+    latency : int, cycles from a granted read to its data: 1,
+        2 (with the memories' output registers) or 3 (with registers in front of their addresses as
+        well)
     minor : bool, there is a second writer
     family : as the primitives'
 
     Members
     -------
     first_read, second_read : In
-        Wants to read ``first_row`` / ``second_row`` in this cycle. The first reader always gets its bank.
-    second_grant : Out, the second reader's read happens in this cycle (goes with ``second_want`` only)
+        Wants to read ``first_row`` / ``second_row`` in this cycle. The first reader always gets its
+        bank.
+    second_grant : Out, the second reader's read happens in this cycle (goes with ``second_want``
+        only)
     first_data, second_data : Out, ``latency`` cycles after the read
     major_write, major_row, major_data : In, writes always
     minor_write, minor_row, minor_data : In; ``minor_grant`` : Out, this cycle's minor write happens
     sweep : In, write zeros to ``sweep_row`` of all banks (wins over everything)
 
-    There is a register in front of the write port: a row that is written in one cycle may be read from the second one after it,
-    and must not be read in the cycle between.
+    There is a register in front of the write port: a row that is written in one cycle may be read
+    from the second one after it, and must not be read in the cycle between.
     """
+
     def __init__(self, *, width, rows, banks, latency, minor=True, family=None):
         self.width, self.rows, self.banks = width, rows, banks
         self.latency, self.minor, self.family = latency, minor, family
         bits = exact_log2(rows)
-        super().__init__({
-            "first_read": In(1), "first_row": In(bits), "first_data": Out(width),
-            "second_read": In(1), "second_row": In(bits), "second_grant": Out(1), "second_data": Out(width),
-            "major_write": In(1), "major_row": In(bits), "major_data": In(width),
-            "minor_write": In(1), "minor_row": In(bits), "minor_data": In(width), "minor_grant": Out(1),
-            "sweep": In(1), "sweep_row": In(bits - exact_log2(banks)),
-        })
+        super().__init__(
+            {
+                "first_read": In(1),
+                "first_row": In(bits),
+                "first_data": Out(width),
+                "second_read": In(1),
+                "second_row": In(bits),
+                "second_grant": Out(1),
+                "second_data": Out(width),
+                "major_write": In(1),
+                "major_row": In(bits),
+                "major_data": In(width),
+                "minor_write": In(1),
+                "minor_row": In(bits),
+                "minor_data": In(width),
+                "minor_grant": Out(1),
+                "sweep": In(1),
+                "sweep_row": In(bits - exact_log2(banks)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -62,7 +82,12 @@ class BankedBuffer(wiring.Component):
         ]
         outputs = []
         for b in range(self.banks):
-            bank = BlockRAM(width=self.width, depth=self.rows // self.banks, latency=min(self.latency, 2), family=self.family)
+            bank = BlockRAM(
+                width=self.width,
+                depth=self.rows // self.banks,
+                latency=min(self.latency, 2),
+                family=self.family,
+            )
             m.submodules[f"bank_{b}"] = bank
             first = self.first_read & is_bank(self.first_row, b)
             read_row = Mux(first, self.first_row[low:], self.second_row[low:])
@@ -84,11 +109,16 @@ class BankedBuffer(wiring.Component):
                 chosen_row = Mux(major, chosen_row, self.minor_row[low:])
                 chosen = Mux(major, chosen, self.minor_data)
             m.d.sync += [
-                row.eq(Mux(self.sweep, self.sweep_row, chosen_row)), data.eq(chosen),
+                row.eq(Mux(self.sweep, self.sweep_row, chosen_row)),
+                data.eq(chosen),
             ]
             with m.If(self.sweep):
-                m.d.sync += data.eq(0)      # the register's own reset
-            m.d.comb += [bank.write_en.eq(enable), bank.write_addr.eq(row), bank.write_data.eq(data)]
+                m.d.sync += data.eq(0)  # the register's own reset
+            m.d.comb += [
+                bank.write_en.eq(enable),
+                bank.write_addr.eq(row),
+                bank.write_data.eq(data),
+            ]
         if not split:
             m.d.comb += [self.first_data.eq(outputs[0]), self.second_data.eq(outputs[0])]
             return m

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Predecoder: fields, class and stateless faults of an instruction word (sections 3 and 6).
 
-Everything about bits comes from the ISA's table: where fields lie, opcodes, which bits must be zero in which instruction, and
-the number that a fault about them carries.
+Everything about bits comes from the ISA's table: where fields lie, opcodes, which bits must be zero
+in which instruction, and the number that a fault about them carries.
 """
+
 from functools import reduce
 from operator import or_
 
@@ -32,7 +33,8 @@ def size_shifts(n):
 
 
 def cfg_illegal(number, value):
-    """Whether ``value`` is illegal for CFG register ``number``: reserved bits, mode 3, PW or PH 0 (section 4.9)."""
+    """Whether ``value`` is illegal for CFG register ``number``: reserved bits, mode 3, PW or PH 0
+    (section 4.9)."""
     illegal = (value & ~CFG_MASKS[number] & 0xFFFF_FFFF).any()
     if CFG_NAMES[number] == "norm":
         return illegal | (value[16:18] == 3)
@@ -44,19 +46,34 @@ def cfg_illegal(number, value):
 def class_layout(params):
     """A word and its class.
 
-    Members: ``ub``, ``addr`` (the low 32 bits), ``flags``, ``opcode``, ``number`` (rows less one); a bit for every instruction,
-    of which one is set in a legal word (what is not built and counts as a NOP is ``nop``); ``memory``: RHM, WHM or RW;
-    ``ub_last``, ``acc_last``; ``high_addr``: the address has more than 32 bits; ``far``: multiplied by the size of a row or tile it
-    has. Wrong: ``illegal`` (opcode), ``bad_cfg``, ``stray`` (bits that must be zero, by the field's number less one), ``ub_bad``,
-    ``acc_bad`` (rows outside).
+    Members: ``ub``, ``addr`` (the low 32 bits), ``flags``, ``opcode``, ``number`` (rows less one);
+    a bit for every instruction, of which one is set in a legal word (what is not built and counts
+    as a NOP is ``nop``); ``memory``: RHM, WHM or RW; ``ub_last``, ``acc_last``; ``high_addr``: the
+    address has more than 32 bits; ``far``: multiplied by the size of a row or tile it has. Wrong:
+    ``illegal`` (opcode), ``bad_cfg``, ``stray`` (bits that must be zero, by the field's number less
+    one), ``ub_bad``, ``acc_bad`` (rows outside).
     """
     ub, acc = exact_log2(params["ub_rows"]), exact_log2(params["acc_rows"])
-    return data.StructLayout({
-        "ub": unsigned(24), "addr": unsigned(32), "flags": word_layout(ISA)["flags"].shape,
-        "opcode": unsigned(8), "number": unsigned(8), **{i.mnemonic.lower(): unsigned(1) for i in ISA.instructions},
-        "memory": 1, "ub_last": ub, "acc_last": acc, "high_addr": 1, "far": 1,
-        "illegal": 1, "bad_cfg": 1, "stray": 4, "ub_bad": 1, "acc_bad": 1,
-    })
+    return data.StructLayout(
+        {
+            "ub": unsigned(24),
+            "addr": unsigned(32),
+            "flags": word_layout(ISA)["flags"].shape,
+            "opcode": unsigned(8),
+            "number": unsigned(8),
+            **{i.mnemonic.lower(): unsigned(1) for i in ISA.instructions},
+            "memory": 1,
+            "ub_last": ub,
+            "acc_last": acc,
+            "high_addr": 1,
+            "far": 1,
+            "illegal": 1,
+            "bad_cfg": 1,
+            "stray": 4,
+            "ub_bad": 1,
+            "acc_bad": 1,
+        }
+    )
 
 
 class Classify(wiring.Component):
@@ -71,6 +88,7 @@ class Classify(wiring.Component):
     word : In, as :func:`~quintet.gateware.shell.layouts.word_layout` lays it out
     about : Out, :func:`class_layout`
     """
+
     def __init__(self, *, params):
         self.params = params
         super().__init__({"word": In(word_layout(ISA)), "about": Out(class_layout(params))})
@@ -88,11 +106,16 @@ class Classify(wiring.Component):
                 kinds[instruction.unbuilt] = kinds[instruction.unbuilt] | is_a[instruction.mnemonic]
         for mnemonic, kind in kinds.items():
             m.d.comb += about[mnemonic.lower()].eq(kind)
-        far_row, far_tile = (word.addr[32 - shifts[-1]:].any() for shifts in size_shifts(p["n"]))
+        far_row, far_tile = (word.addr[32 - shifts[-1] :].any() for shifts in size_shifts(p["n"]))
         m.d.comb += [
-            about.ub.eq(word.ub), about.addr.eq(word.addr), about.flags.eq(word.flags), about.opcode.eq(word.opcode),
-            about.number.eq(word.length - 1), about.memory.eq(is_a["RHM"] | is_a["WHM"] | is_a["RW"]),
-            about.high_addr.eq(word.addr[32:].any()), about.far.eq(Mux(is_a["RW"], far_tile, far_row)),
+            about.ub.eq(word.ub),
+            about.addr.eq(word.addr),
+            about.flags.eq(word.flags),
+            about.opcode.eq(word.opcode),
+            about.number.eq(word.length - 1),
+            about.memory.eq(is_a["RHM"] | is_a["WHM"] | is_a["RW"]),
+            about.high_addr.eq(word.addr[32:].any()),
+            about.far.eq(Mux(is_a["RW"], far_tile, far_row)),
             about.illegal.eq(~_any(kinds.values())),
             about.stray.eq(Cat(self._stray(here, is_a, number) for number in range(1, 5))),
         ]
@@ -100,11 +123,17 @@ class Classify(wiring.Component):
         # Rows. Those that are checked while the instruction runs are not checked here.
         ub_sum, acc_sum = Signal(max(ub_bits, 8) + 1), Signal(max(acc_bits, 8) + 1)
         m.d.comb += [
-            ub_sum.eq(word.ub[:ub_bits] + about.number), acc_sum.eq(word.addr[:acc_bits] + about.number),
-            about.ub_last.eq(ub_sum), about.acc_last.eq(acc_sum),
+            ub_sum.eq(word.ub[:ub_bits] + about.number),
+            acc_sum.eq(word.addr[:acc_bits] + about.number),
+            about.ub_last.eq(ub_sum),
+            about.acc_last.eq(acc_sum),
         ]
-        uses_ub = _any(is_a[i.mnemonic] for i in here if any(rule.fault == "ub_range" for rule in i.rules))
-        uses_acc = _any(is_a[i.mnemonic] for i in here if any(rule.fault == "acc_range" for rule in i.rules))
+        uses_ub = _any(
+            is_a[i.mnemonic] for i in here if any(rule.fault == "ub_range" for rule in i.rules)
+        )
+        uses_acc = _any(
+            is_a[i.mnemonic] for i in here if any(rule.fault == "acc_range" for rule in i.rules)
+        )
         if p["ext_conv"]:
             uses_ub = uses_ub & ~(is_a["MMC"] & word.flags.convolve)
         if p["ext_pool"]:
@@ -128,8 +157,10 @@ class Classify(wiring.Component):
         """Whether a bit is set that must be zero, in the part whose faults carry ``number``."""
         part = next(part for part in ISA.parts if part.detail == number)
         masks = {i.mnemonic: ISA.part_masks(i, self.params).get(part.name, 0) for i in here}
-        bits = {}           # instructions -> the bits that must be zero in just these
+        bits = {}  # instructions -> the bits that must be zero in just these
         for k in range(part.width):
             users = tuple(mnemonic for mnemonic, mask in masks.items() if mask >> k & 1)
             bits.setdefault(users, []).append(self.word.as_value()[part.lo + k])
-        return _any(Cat(each).any() & _any(is_a[u] for u in users) for users, each in bits.items() if users)
+        return _any(
+            Cat(each).any() & _any(is_a[u] for u in users) for users, each in bits.items() if users
+        )

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode: start checks, and every check of an instruction that depends on fields, parameters and program order alone.
+"""Decode: start checks, and every check of an instruction that depends on fields, parameters and
+program order alone.
 
-One adder serves all the wide sums (section 6). A step says what it adds; in the next cycle that is chosen, in the one after it
-added, and the result stands behind that. So an instruction that touches memory takes seven cycles here (more where N or N*N is no
-power of two, or a region leaves the window), all others two. The decoded instruction waits in a register for its issue, while the
-next one is decoded.
+One adder serves all the wide sums (section 6). A step says what it adds; in the next cycle that is
+chosen, in the one after it added, and the result stands behind that. So an instruction that touches
+memory takes seven cycles here (more where N or N*N is no power of two, or a region leaves the
+window), all others two. The decoded instruction waits in a register for its issue, while the next
+one is decoded.
 """
+
 from enum import IntEnum
 from functools import reduce
 from itertools import pairwise
@@ -29,26 +32,45 @@ __all__ = ["Decode", "FaultCode", "candidate_layout"]
 FaultCode = IntEnum("FaultCode", {name.upper(): code for name, code in ISA.fault_codes.items()})
 
 _WORD_BYTES = ISA.storage[0].size
-_PROGRAM_LENGTH = next(register.offset for register in COMMON_REGISTERS if register.name == "program_length")
+_PROGRAM_LENGTH = next(
+    register.offset for register in COMMON_REGISTERS if register.name == "program_length"
+)
 
 
 def candidate_layout(params):
     """A decoded instruction.
 
-    Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no instruction, ``begin`` is the detail
-    and ``code`` the fault); ``switch`` (S, or I of SYNC), ``convolve``, ``overwrite``, ``func``, ``pool``; ``ub`` ..
-    ``ub_last``, ``acc`` .. ``acc_last`` (rows), ``number`` (rows less one); ``begin`` .. ``end`` (byte addresses, exclusive;
-    SYNC: tag, CFG: value, with the register's number in ``ub``; MMC.C: ``end`` is the UB row, ACT.P: ``begin`` the ACC row).
+    Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no
+    instruction, ``begin`` is the detail and ``code`` the fault); ``switch`` (S, or I of SYNC),
+    ``convolve``, ``overwrite``, ``func``, ``pool``; ``ub`` .. ``ub_last``, ``acc`` .. ``acc_last``
+    (rows), ``number`` (rows less one); ``begin`` .. ``end`` (byte addresses, exclusive; SYNC: tag,
+    CFG: value, with the register's number in ``ub``; MMC.C: ``end`` is the UB row, ACT.P: ``begin``
+    the ACC row).
     """
     ub, acc = exact_log2(params["ub_rows"]), exact_log2(params["acc_rows"])
-    return data.StructLayout({
-        "op": data.StructLayout({name: 1 for name in OPS}), "code": unsigned(5), "switch": 1, "convolve": 1, "overwrite": 1,
-        "func": 2, "pool": 1, "ub": ub, "ub_last": ub, "acc": acc, "acc_last": acc, "number": 8, "begin": 32, "end": 32,
-    })
+    return data.StructLayout(
+        {
+            "op": data.StructLayout({name: 1 for name in OPS}),
+            "code": unsigned(5),
+            "switch": 1,
+            "convolve": 1,
+            "overwrite": 1,
+            "func": 2,
+            "pool": 1,
+            "ub": ub,
+            "ub_last": ub,
+            "acc": acc,
+            "acc_last": acc,
+            "number": 8,
+            "begin": 32,
+            "end": 32,
+        }
+    )
 
 
 class _Steps:
     """A sequence of steps, one bit each: whether it is taken depends on its predecessors alone."""
+
     def __init__(self, m, names):
         self.m, self.names = m, names
         self.at = {name: Signal(name=f"at_{name}", init=name == names[0]) for name in names}
@@ -90,26 +112,51 @@ class Decode(wiring.Component):
 
     Members
     -------
-    start : In, one cycle: check the registers, then decode. After a fault or HLT nothing is decoded until a reset.
-    registers : In: hostmem_base, hostmem_limit, weights_base, weights_limit, program_address, program_length, window_base,
-        window_limit, cfg_norm, cfg_pool
+    start : In, one cycle: check the registers, then decode.
+        After a fault or HLT nothing is decoded until a reset.
+    registers : In: hostmem_base, hostmem_limit, weights_base, weights_limit,
+        program_address, program_length, window_base, window_limit, cfg_norm, cfg_pool
     fetch : Out, one cycle: the program lies in the window, fetch may begin
-    word, word_valid, word_error, error_address, exhausted : In; take_word : Out: the face to :class:`~.fetch.Fetch`
-    valid, take : Out, In; candidate : Out, :func:`candidate_layout`; it stands for a cycle after it was taken
+    word, word_valid, word_error, error_address, exhausted : In; take_word : Out: the face to
+    :class:`~.fetch.Fetch`
+    valid, take : Out, In; candidate : Out, :func:`candidate_layout`;
+        it stands for a cycle after it was taken
     starved : Out: no word is there to decode
     """
+
     def __init__(self, *, params):
         self.params = params
-        names = ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit", "program_address", "program_length",
-                 "window_base", "window_limit", "cfg_norm", "cfg_pool")
+        names = (
+            "hostmem_base",
+            "hostmem_limit",
+            "weights_base",
+            "weights_limit",
+            "program_address",
+            "program_length",
+            "window_base",
+            "window_limit",
+            "cfg_norm",
+            "cfg_pool",
+        )
         # The host's region, the tiles' region leaves the window: every access is compared with it.
         self._host_out, self._tiles_out = Signal(), Signal()
-        super().__init__({
-            "start": In(1), "fetch": Out(1), "registers": In(data.StructLayout({name: 32 for name in names})),
-            "word": In(8 * _WORD_BYTES), "word_valid": In(1), "word_error": In(1), "error_address": In(32),
-            "exhausted": In(1), "take_word": Out(1),
-            "valid": Out(1), "take": In(1), "candidate": Out(candidate_layout(params)), "starved": Out(1),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "fetch": Out(1),
+                "registers": In(data.StructLayout({name: 32 for name in names})),
+                "word": In(8 * _WORD_BYTES),
+                "word_valid": In(1),
+                "word_error": In(1),
+                "error_address": In(32),
+                "exhausted": In(1),
+                "take_word": Out(1),
+                "valid": Out(1),
+                "take": In(1),
+                "candidate": Out(candidate_layout(params)),
+                "starved": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
@@ -117,14 +164,20 @@ class Decode(wiring.Component):
         row_shifts, tile_shifts = size_shifts(p["n"])
         capacity = p["wfifo_tiles"] + 1
 
-        # The word register. It is filled when it is empty, not in the cycle in which it becomes so: the decision to issue then ends
-        # here. The same holds for the candidate.
+        # The word register. It is filled when it is empty, not in the cycle in which it becomes so:
+        # the decision to issue then ends here. The same holds for the candidate.
         m.submodules.classify = classify = Classify(params=p)
         word, s.word_error = Signal(class_layout(p), reset_less=True), Signal(reset_less=True)
         s.have, load, s.next_word, s.gone = Signal(), Signal(), Signal(), Signal()
-        m.d.comb += [classify.word.eq(data.View(word_layout(ISA), self.word)), load.eq(self.word_valid & ~s.have),
-                     self.take_word.eq(load)]
-        m.d.sync += [s.have.eq(load | s.have & ~s.next_word), s.gone.eq(self.exhausted)]  # (gone: late, to keep the fetch away)
+        m.d.comb += [
+            classify.word.eq(data.View(word_layout(ISA), self.word)),
+            load.eq(self.word_valid & ~s.have),
+            self.take_word.eq(load),
+        ]
+        m.d.sync += [
+            s.have.eq(load | s.have & ~s.next_word),
+            s.gone.eq(self.exhausted),
+        ]  # (gone: late, to keep the fetch away)
         with m.If(load):
             m.d.sync += [word.eq(classify.about), s.word_error.eq(self.word_error)]
 
@@ -132,23 +185,69 @@ class Decode(wiring.Component):
         longest = max(len(row_shifts), len(tile_shifts))
         offsets = [f"offset_{k}" for k in range(1, longest)]
         lengths = [f"length_{k}" for k in range(len(row_shifts))]
-        steps = _Steps(m, ["off", "start", "judge", "word", "wrong", *offsets, *lengths, "limit", "low", "high", "beyond",
-                           "settle_1", "settle_2", "decide", "fail_1", "fail_2", "fail_3", "report", "done"])
+        steps = _Steps(
+            m,
+            [
+                "off",
+                "start",
+                "judge",
+                "word",
+                "wrong",
+                *offsets,
+                *lengths,
+                "limit",
+                "low",
+                "high",
+                "beyond",
+                "settle_1",
+                "settle_2",
+                "decide",
+                "fail_1",
+                "fail_2",
+                "fail_3",
+                "report",
+                "done",
+            ],
+        )
 
         # The adder, and what a fault lets it add.
         rows = Signal(9)
         m.d.comb += rows.eq(word.number + 1)
-        fail_x, fail_length, fail_value = Signal(3, reset_less=True), Signal(reset_less=True), Signal(9, reset_less=True)
+        fail_x, fail_length, fail_value = (
+            Signal(3, reset_less=True),
+            Signal(reset_less=True),
+            Signal(9, reset_less=True),
+        )
         s.begin, acc = Signal(32, reset_less=True), Signal(32, reset_less=True, name="acc")
         m.submodules.adder = adder = OperandAdder(
-            x={"program": regs.program_address, "host": regs.hostmem_base, "tiles": regs.weights_base,
-               "window_limit": regs.window_limit, "zero": Const(0, 32), "error": self.error_address, "begin": s.begin,
-               "addr": Mux(word.ub_bad | word.bad_cfg, word.ub, word.addr)},
-            y={"window_base": regs.window_base, "window_limit": regs.window_limit, "host_limit": regs.hostmem_limit,
-               "tiles_limit": regs.weights_limit, "host": regs.hostmem_base, "length": regs.program_length,
-               "small": None, "shifted": None},
-            small={"value": fail_value, "tile": Const(p["n"] ** 2), **{f"rows_{k}": rows << k for k in row_shifts}},
-            shifted={k: (word.addr << k)[:32] for k in sorted({*row_shifts, *tile_shifts})}, acc=acc)
+            x={
+                "program": regs.program_address,
+                "host": regs.hostmem_base,
+                "tiles": regs.weights_base,
+                "window_limit": regs.window_limit,
+                "zero": Const(0, 32),
+                "error": self.error_address,
+                "begin": s.begin,
+                "addr": Mux(word.ub_bad | word.bad_cfg, word.ub, word.addr),
+            },
+            y={
+                "window_base": regs.window_base,
+                "window_limit": regs.window_limit,
+                "host_limit": regs.hostmem_limit,
+                "tiles_limit": regs.weights_limit,
+                "host": regs.hostmem_base,
+                "length": regs.program_length,
+                "small": None,
+                "shifted": None,
+            },
+            small={
+                "value": fail_value,
+                "tile": Const(p["n"] ** 2),
+                **{f"rows_{k}": rows << k for k in row_shifts},
+            },
+            shifted={k: (word.addr << k)[:32] for k in sorted({*row_shifts, *tile_shifts})},
+            acc=acc,
+        )
 
         self._hand_over(m, s, word, steps, acc)
 
@@ -156,8 +255,13 @@ class Decode(wiring.Component):
         saturate = Signal()
 
         def fault(number, first="zero", value=0, length=False):
-            m.d.sync += [s.code.eq(number), fail_x.eq(adder.index_x(first)), fail_value.eq(value), fail_length.eq(length),
-                         saturate.eq(number == FaultCode.ACC_RANGE)]
+            m.d.sync += [
+                s.code.eq(number),
+                fail_x.eq(adder.index_x(first)),
+                fail_value.eq(value),
+                fail_length.eq(length),
+                saturate.eq(number == FaultCode.ACC_RANGE),
+            ]
 
         def judge(verdicts):
             """The first verdict that holds. Returns: whether any does."""
@@ -166,12 +270,18 @@ class Decode(wiring.Component):
                     fault(*arguments)
             return reduce(or_, [condition for condition, *_ in verdicts])
 
-        adder.choose(steps["fail_1"], fail_x, Mux(fail_length, adder.index_y("length"), adder.index_y("small")))
+        adder.choose(
+            steps["fail_1"],
+            fail_x,
+            Mux(fail_length, adder.index_y("length"), adder.index_y("small")),
+        )
         adder.choose_small(steps["fail_1"], "value")
         steps.chain("fail_1", "fail_2", "fail_3", "report")
         steps.move("report", "done", s.free)
         with m.If(steps["fail_3"]):
-            m.d.sync += s.begin.eq(adder.total | (saturate & (word.high_addr | adder.carry)).replicate(32))
+            m.d.sync += s.begin.eq(
+                adder.total | (saturate & (word.high_addr | adder.carry)).replicate(32)
+            )
 
         self._start(m, steps, adder, judge, acc)
 
@@ -198,14 +308,26 @@ class Decode(wiring.Component):
         with m.If(s.put & s.free):
             m.d.sync += self.valid.eq(1)
         with m.If(s.free):
-            m.d.sync += self.candidate.eq(out)      # whether or not it is one: nobody looks before it is valid
+            m.d.sync += self.candidate.eq(
+                out
+            )  # whether or not it is one: nobody looks before it is valid
         failing = steps["report"]
         m.d.comb += [
-            *(out.op[name].eq(word[name] & ~failing) for name in OPS if name != "fault"), out.op.fault.eq(failing),
-            out.switch.eq(word.flags.switch), out.convolve.eq(word.flags.convolve), out.overwrite.eq(word.flags.overwrite),
-            out.func.eq(word.flags.func), out.pool.eq(word.flags.pool), out.ub.eq(word.ub), out.ub_last.eq(word.ub_last),
-            out.acc.eq(word.addr), out.acc_last.eq(word.acc_last), out.number.eq(word.number), out.code.eq(s.code),
-            out.begin.eq(Mux(word.memory | failing, s.begin, word.addr)), out.end.eq(acc),
+            *(out.op[name].eq(word[name] & ~failing) for name in OPS if name != "fault"),
+            out.op.fault.eq(failing),
+            out.switch.eq(word.flags.switch),
+            out.convolve.eq(word.flags.convolve),
+            out.overwrite.eq(word.flags.overwrite),
+            out.func.eq(word.flags.func),
+            out.pool.eq(word.flags.pool),
+            out.ub.eq(word.ub),
+            out.ub_last.eq(word.ub_last),
+            out.acc.eq(word.addr),
+            out.acc_last.eq(word.acc_last),
+            out.number.eq(word.number),
+            out.code.eq(s.code),
+            out.begin.eq(Mux(word.memory | failing, s.begin, word.addr)),
+            out.end.eq(acc),
         ]
         # Rows that are checked while the instruction runs travel whole.
         if p["ext_conv"]:
@@ -216,14 +338,25 @@ class Decode(wiring.Component):
                 m.d.comb += out.begin.eq(0xFFFF_FFFF)
 
     def _access(self, m, s, tile_shifts, row_shifts, word, offsets, lengths, steps, acc, adder):
-        """Bounds of an access: begin = base + size * addr, acc = begin + size * number of rows (or of one tile), which has to be in its
-        region."""
+        """Bounds of an access: begin = base + size * addr, acc = begin + size * number of rows (or
+        of one tile), which has to be in its region."""
         add, less, above = adder.add, adder.less, adder.above
         total, carry = adder.total, adder.carry
-        s.sound = ~(s.word_error | word.illegal | word.bad_cfg | word.stray.any() | word.ub_bad | word.acc_bad | s.unready)
+        s.sound = ~(
+            s.word_error
+            | word.illegal
+            | word.bad_cfg
+            | word.stray.any()
+            | word.ub_bad
+            | word.acc_bad
+            | s.unready
+        )
         s.plain, moves = Signal(), Signal(name="moves")
-        m.d.comb += [s.plain.eq(s.have & s.sound & ~word.memory), moves.eq(s.have & s.sound & word.memory),
-                     self.starved.eq(steps["word"] & ~s.have)]
+        m.d.comb += [
+            s.plain.eq(s.have & s.sound & ~word.memory),
+            moves.eq(s.have & s.sound & word.memory),
+            self.starved.eq(steps["word"] & ~s.have),
+        ]
         adder.choose_shifted(steps["word"] & word.rw, tile_shifts[0])
         adder.choose_shifted(steps["word"] & ~word.rw, row_shifts[0])
         add(steps["word"] & word.rw, "tiles", "shifted")
@@ -244,7 +377,11 @@ class Decode(wiring.Component):
 
         def path(source, shifts, mine):
             """Steps from the word to the limit."""
-            names = [*offsets[:len(shifts) - 1], *(lengths if shifts is row_shifts else lengths[:1]), "limit"]
+            names = [
+                *offsets[: len(shifts) - 1],
+                *(lengths if shifts is row_shifts else lengths[:1]),
+                "limit",
+            ]
             for target in names:
                 moved.setdefault((source, target), []).append(mine)
                 source = target
@@ -264,7 +401,9 @@ class Decode(wiring.Component):
         above(steps["high"], None, "window_limit")
         less(steps["beyond"], "begin", "window_limit")
         steps.chain("low", "high", "beyond", "settle_1", "settle_2", "decide")
-        s.over, overflow, s.low, s.high, s.beyond = (Signal(name=name) for name in ("over", "overflow", "low", "high", "beyond"))
+        s.over, overflow, s.low, s.high, s.beyond = (
+            Signal(name=name) for name in ("over", "overflow", "low", "high", "beyond")
+        )
         with m.If(reduce(or_, begins)):
             m.d.sync += s.begin.eq(total)
         with m.If(reduce(or_, sums)):
@@ -273,7 +412,11 @@ class Decode(wiring.Component):
             m.d.sync += [overflow.eq(0), s.low.eq(0), s.high.eq(0)]
         with m.If(_later(m, steps["limit"], "limit")):
             m.d.sync += s.over.eq(carry | overflow | word.far)
-        for name, signal, value in (("low", s.low, ~carry), ("high", s.high, carry), ("beyond", s.beyond, carry)):
+        for name, signal, value in (
+            ("low", s.low, ~carry),
+            ("high", s.high, carry),
+            ("beyond", s.beyond, carry),
+        ):
             with m.If(_later(m, steps[name], name)):
                 m.d.sync += signal.eq(value)
 
@@ -283,20 +426,35 @@ class Decode(wiring.Component):
         steps.move("word", "wrong", s.have & ~s.sound | ~s.have & s.gone)
         steps.move("word", "done", s.plain & s.free & word.hlt)
         with m.If(steps["wrong"]):
-            judge((
-                (~s.have, FaultCode.PROGRAM_END, "zero", 0, True), (s.word_error, FaultCode.BUS_ERROR, "error"),
-                (word.bad_cfg, FaultCode.BAD_CONFIG, "addr"), (word.illegal, FaultCode.ILLEGAL_OPCODE, "zero", word.opcode),
-                *((word.stray[k], FaultCode.BAD_FIELD, "zero", k + 1) for k in range(len(word.stray))),
-                (word.ub_bad, FaultCode.UB_RANGE, "addr", word.number), (word.acc_bad, FaultCode.ACC_RANGE, "addr", word.number),
-                (word.flags.switch, FaultCode.WEIGHT_UNDERFLOW), (Const(1, 1), FaultCode.NO_WEIGHTS)))
+            judge(
+                (
+                    (~s.have, FaultCode.PROGRAM_END, "zero", 0, True),
+                    (s.word_error, FaultCode.BUS_ERROR, "error"),
+                    (word.bad_cfg, FaultCode.BAD_CONFIG, "addr"),
+                    (word.illegal, FaultCode.ILLEGAL_OPCODE, "zero", word.opcode),
+                    *(
+                        (word.stray[k], FaultCode.BAD_FIELD, "zero", k + 1)
+                        for k in range(len(word.stray))
+                    ),
+                    (word.ub_bad, FaultCode.UB_RANGE, "addr", word.number),
+                    (word.acc_bad, FaultCode.ACC_RANGE, "addr", word.number),
+                    (word.flags.switch, FaultCode.WEIGHT_UNDERFLOW),
+                    (Const(1, 1), FaultCode.NO_WEIGHTS),
+                )
+            )
         steps.move("wrong", "fail_1")
         refused = Signal()
         m.d.comb += refused.eq(s.over | word.rw & s.full | s.low | s.high)
         with m.If(steps["decide"] & refused):
-            judge((
-                (s.over & word.rw, FaultCode.WEIGHT_RANGE, "addr"), (s.over, FaultCode.HOST_RANGE, "addr", word.number),
-                (word.rw & s.full, FaultCode.WEIGHT_OVERFLOW, "zero", capacity),
-                (s.low | s.high & s.beyond, FaultCode.WINDOW, "begin"), (Const(1, 1), FaultCode.WINDOW, "window_limit")))
+            judge(
+                (
+                    (s.over & word.rw, FaultCode.WEIGHT_RANGE, "addr"),
+                    (s.over, FaultCode.HOST_RANGE, "addr", word.number),
+                    (word.rw & s.full, FaultCode.WEIGHT_OVERFLOW, "zero", capacity),
+                    (s.low | s.high & s.beyond, FaultCode.WINDOW, "begin"),
+                    (Const(1, 1), FaultCode.WINDOW, "window_limit"),
+                )
+            )
         steps.move("decide", "fail_1", refused)
         steps.move("decide", "word", ~refused & s.free)
         m.d.comb += s.put.eq(steps["word"] & s.plain | steps["decide"] & ~refused | steps["report"])
@@ -306,19 +464,39 @@ class Decode(wiring.Component):
             m.d.sync += [s.pending.eq(s.pending + 1), s.empty.eq(0)]
 
     def _start(self, m, steps, adder, judge, acc):
-        """Start checks: one comparison a cycle; the length modulo 7 meanwhile, digit by digit (8 is 1 modulo 7)."""
+        """Start checks: one comparison a cycle; the length modulo 7 meanwhile, digit by digit (8 is
+        1 modulo 7)."""
         p, regs = self.params, self.registers
-        names = ("past", "low", "high", "beyond", "before", "some_host", "crosses", "bad_limit", "bad_weights", "host_low",
-                 "host_high", "tiles_low", "tiles_high")
+        names = (
+            "past",
+            "low",
+            "high",
+            "beyond",
+            "before",
+            "some_host",
+            "crosses",
+            "bad_limit",
+            "bad_weights",
+            "host_low",
+            "host_high",
+            "tiles_low",
+            "tiles_high",
+        )
         found = {name: Signal(name=f"start_{name}", reset_less=True) for name in names}
         carry, past = adder.carry, found["past"]
         comparisons = (
-            (adder.add, "program", "length", carry), (adder.less, "program", "window_base", ~carry),
-            (adder.above, None, "window_limit", carry | past), (adder.less, "program", "window_limit", carry),
-            (adder.above, None, "host", carry | past), (adder.less, "host", "host_limit", ~carry),
-            (adder.less, "program", "host_limit", ~carry), (adder.above, "host", "host_limit", carry),
-            (adder.above, "tiles", "tiles_limit", carry), (adder.less, "host", "window_base", ~carry),
-            (adder.less, "window_limit", "host_limit", ~carry), (adder.less, "tiles", "window_base", ~carry),
+            (adder.add, "program", "length", carry),
+            (adder.less, "program", "window_base", ~carry),
+            (adder.above, None, "window_limit", carry | past),
+            (adder.less, "program", "window_limit", carry),
+            (adder.above, None, "host", carry | past),
+            (adder.less, "host", "host_limit", ~carry),
+            (adder.less, "program", "host_limit", ~carry),
+            (adder.above, "host", "host_limit", carry),
+            (adder.above, "tiles", "tiles_limit", carry),
+            (adder.less, "host", "window_base", ~carry),
+            (adder.less, "window_limit", "host_limit", ~carry),
+            (adder.less, "tiles", "window_base", ~carry),
             (adder.less, "window_limit", "tiles_limit", ~carry),
         )
         check = Signal(len(comparisons) + 3)
@@ -326,7 +504,9 @@ class Decode(wiring.Component):
         steps.move("off", "start", self.start)
         with m.If(steps["off"] & self.start):
             m.d.sync += check.eq(1)
-        for k, (name, (compare, first, second, result)) in enumerate(zip(names, comparisons, strict=True)):
+        for k, (name, (compare, first, second, result)) in enumerate(
+            zip(names, comparisons, strict=True)
+        ):
             compare(check[k], first, second)
             with m.If(check[k + 2]):
                 m.d.sync += found[name].eq(result)
@@ -340,12 +520,19 @@ class Decode(wiring.Component):
         m.d.comb += folded.eq(sevens + digits.word_select(digit, 3))
         with m.If(steps["start"] & (digit != 11)):
             m.d.sync += [digit.eq(digit + 1), sevens.eq(folded[:3] + folded[3])]
-        at = {name: ISA.register_map[name].offset for name in ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit")}
+        at = {
+            name: ISA.register_map[name].offset
+            for name in ("hostmem_base", "hostmem_limit", "weights_base", "weights_limit")
+        }
         bad_length, odd_host, odd_weights, refused = Signal(), Signal(), Signal(), Signal()
         m.d.sync += [
-            bad_length.eq(regs.program_length[0] | (regs.program_length == 0) | (sevens != 0) & (sevens != 7)),
-            odd_host.eq(regs.hostmem_base[:4].any()), odd_weights.eq(regs.weights_base[:4].any()),
-            self._host_out.eq(found["host_low"] | found["host_high"]), self._tiles_out.eq(found["tiles_low"] | found["tiles_high"]),
+            bad_length.eq(
+                regs.program_length[0] | (regs.program_length == 0) | (sevens != 0) & (sevens != 7)
+            ),
+            odd_host.eq(regs.hostmem_base[:4].any()),
+            odd_weights.eq(regs.weights_base[:4].any()),
+            self._host_out.eq(found["host_low"] | found["host_high"]),
+            self._tiles_out.eq(found["tiles_low"] | found["tiles_high"]),
         ]
         overlaps = found["crosses"] & found["before"] & found["some_host"]
         bad_cfg = []
@@ -356,14 +543,18 @@ class Decode(wiring.Component):
                 m.d.sync += bad.eq(cfg_illegal(number, regs[f"cfg_{name}"]))
                 bad_cfg.append((bad, FaultCode.BAD_CONFIG, "zero", number))
         with m.If(steps["judge"]):
-            any_bad = judge((
-                (bad_length, FaultCode.BAD_REGISTER, "zero", _PROGRAM_LENGTH),
-                (odd_host | overlaps, FaultCode.BAD_REGISTER, "zero", at["hostmem_base"]),
-                (found["bad_limit"], FaultCode.BAD_REGISTER, "zero", at["hostmem_limit"]),
-                (odd_weights, FaultCode.BAD_REGISTER, "zero", at["weights_base"]),
-                (found["bad_weights"], FaultCode.BAD_REGISTER, "zero", at["weights_limit"]), *bad_cfg,
-                (found["low"] | found["high"] & found["beyond"], FaultCode.WINDOW, "program"),
-                (found["high"], FaultCode.WINDOW, "window_limit")))
+            any_bad = judge(
+                (
+                    (bad_length, FaultCode.BAD_REGISTER, "zero", _PROGRAM_LENGTH),
+                    (odd_host | overlaps, FaultCode.BAD_REGISTER, "zero", at["hostmem_base"]),
+                    (found["bad_limit"], FaultCode.BAD_REGISTER, "zero", at["hostmem_limit"]),
+                    (odd_weights, FaultCode.BAD_REGISTER, "zero", at["weights_base"]),
+                    (found["bad_weights"], FaultCode.BAD_REGISTER, "zero", at["weights_limit"]),
+                    *bad_cfg,
+                    (found["low"] | found["high"] & found["beyond"], FaultCode.WINDOW, "program"),
+                    (found["high"], FaultCode.WINDOW, "window_limit"),
+                )
+            )
         m.d.comb += refused.eq(any_bad)
         steps.move("judge", "fail_1", refused)
         steps.move("judge", "word", ~refused)

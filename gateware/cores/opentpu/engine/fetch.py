@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fetch: one linear stream of beats over the program, and the gearbox that makes 14-byte words of it (section 7.1)."""
+"""Fetch: one linear stream of beats over the program, and the gearbox that makes 14-byte words of
+it (section 7.1)."""
+
 from types import SimpleNamespace
 
 from amaranth import Array, Cat, Module, Mux, Signal
@@ -11,7 +13,7 @@ from ....memory.port import MemoryPort
 __all__ = ["WORD_BYTES", "Fetch"]
 
 WORD_BYTES = 14
-_REQUEST_BYTES = 112        # eight words
+_REQUEST_BYTES = 112  # eight words
 
 
 class Fetch(wiring.Component):
@@ -21,7 +23,8 @@ class Fetch(wiring.Component):
     ----------
     beat_bytes : int
     words : int
-        Size of the buffer of beats, in words; up to 2 words there is none behind the gearbox, and requests are of a word at most.
+        Size of the buffer of beats, in words; up to 2 words there is none behind the gearbox, and
+        requests are of a word at most.
 
     Members
     -------
@@ -30,36 +33,50 @@ class Fetch(wiring.Component):
     address, length : In, 32 bits, still while running
     valid, take : Out, In: ``word`` is there; it is taken at the end of the cycle
     word : Out, 112 bits, as section 3.1 numbers them
-    error : Out: the memory reported an error for a byte of this word; ``error_address`` is the request's, two cycles later
+    error : Out: the memory reported an error for a byte of this word;
+        ``error_address`` is the request's, two cycles later
     exhausted : Out: no word is there, and none will come
     """
+
     def __init__(self, *, beat_bytes, words):
         self.beat_bytes, self.words = beat_bytes, words
-        super().__init__({
-            "start": In(1), "stop": In(1), "idle": Out(1), "address": In(32), "length": In(32),
-            "valid": Out(1), "take": In(1), "word": Out(8 * WORD_BYTES), "error": Out(1), "error_address": Out(32),
-            "exhausted": Out(1), "memory": Out(MemoryPort(beat_bytes)),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "stop": In(1),
+                "idle": Out(1),
+                "address": In(32),
+                "length": In(32),
+                "valid": Out(1),
+                "take": In(1),
+                "word": Out(8 * WORD_BYTES),
+                "error": Out(1),
+                "error_address": Out(32),
+                "exhausted": Out(1),
+                "memory": Out(MemoryPort(beat_bytes)),
+            }
+        )
 
     def elaborate(self, platform):
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         size = self.beat_bytes
         unit = 2 if size % 2 == 0 else 1
         word_units, beat_units = WORD_BYTES // unit, size // unit
-        burst = max(1, _REQUEST_BYTES // size)          # beats of a request
+        burst = max(1, _REQUEST_BYTES // size)  # beats of a request
         if self.words <= 2:
-            # Without a buffer, only what completes a word in the gearbox: answers must not wait for the issue of a word, since
-            # that may wait for an answer behind them.
+            # Without a buffer, only what completes a word in the gearbox: answers must not wait for
+            # the issue of a word, since that may wait for an answer behind them.
             burst = -(-word_units // beat_units)
         length_bytes = WORD_BYTES - unit + size
-        s.count = Signal(range(length_bytes // unit + 1))   # units in the gearbox
+        s.count = Signal(range(length_bytes // unit + 1))  # units in the gearbox
 
         self._ask(m, s, word_units, beat_units, burst)
         self._beats(m, s, word_units, burst)
 
-        # Gearbox: beats are shifted in at the low end, the oldest bytes are the highest. ``count`` are valid.
+        # Gearbox: beats are shifted in at the low end, the oldest bytes are the highest. ``count``
+        # are valid.
         window = Signal(8 * max(length_bytes, WORD_BYTES), reset_less=True)
-        pad = Signal(range(beat_units + 1))                 # units past the program's end in its last beat
+        pad = Signal(range(beat_units + 1))  # units past the program's end in its last beat
         final_pad = Signal.like(pad)
         whole = Signal()
         shift = Signal()
@@ -74,11 +91,11 @@ class Fetch(wiring.Component):
         ]
         choices = length_bytes // unit - word_units + 1
         if choices == 1:
-            m.d.comb += self.word.eq(window[:8 * WORD_BYTES])
+            m.d.comb += self.word.eq(window[: 8 * WORD_BYTES])
         else:
             above = s.count - word_units
-            words = [window[8 * unit * k:8 * (unit * k + WORD_BYTES)] for k in range(choices)]
-            m.d.comb += self.word.eq(Array(words)[above[:(choices - 1).bit_length()]])
+            words = [window[8 * unit * k : 8 * (unit * k + WORD_BYTES)] for k in range(choices)]
+            m.d.comb += self.word.eq(Array(words)[above[: (choices - 1).bit_length()]])
         m.d.sync += s.count.eq(after + Mux(shift, beat_units, 0))
         with m.If(shift):
             swapped = Cat(s.beat.word_select(size - 1 - k, 8) for k in range(size))
@@ -104,25 +121,35 @@ class Fetch(wiring.Component):
             m.d.comb += self.idle.eq((s.outstanding == 0) & ~s.beat_valid)
         with m.If(self.start):
             m.d.sync += [
-                s.address.eq(self.address), origin.eq(self.address), s.left.eq(self.length), s.count.eq(0), pad.eq(0),
-                self.error.eq(0), s.outstanding.eq(0),
+                s.address.eq(self.address),
+                origin.eq(self.address),
+                s.left.eq(self.length),
+                s.count.eq(0),
+                pad.eq(0),
+                self.error.eq(0),
+                s.outstanding.eq(0),
             ]
         with m.Elif(self.stop):
             m.d.sync += s.left.eq(0)
         return m
 
     def _ask(self, m, s, word_units, beat_units, burst):
-        """Requests of eight words, the last one shorter. ``left`` are the bytes not yet asked for. The request on offer stands in
-        registers of its own and counts as outstanding. That the next one may be made is said a cycle before."""
+        """Requests of eight words, the last one shorter. ``left`` are the bytes not yet asked for.
+        The request on offer stands in registers of its own and counts as outstanding. That the next
+        one may be made is said a cycle before."""
         size, port = self.beat_bytes, self.memory
         s.left = Signal(32)
         s.address = Signal(32, reset_less=True)
         s.outstanding = Signal(2)
         s.room, armed, s.offer, s.last_arrives = Signal(), Signal(), Signal(), Signal()
-        goal = Signal(range(burst + 1), init=burst)     # beats of a request, unless the program ends before
+        goal = Signal(
+            range(burst + 1), init=burst
+        )  # beats of a request, unless the program ends before
         if self.words <= 2:
-            s.asked_goal = Signal.like(goal)            # of the request that is under way
-            m.d.comb += goal.eq(Array([-(-(word_units - k) // beat_units) for k in range(word_units)])[s.count])
+            s.asked_goal = Signal.like(goal)  # of the request that is under way
+            m.d.comb += goal.eq(
+                Array([-(-(word_units - k) // beat_units) for k in range(word_units)])[s.count]
+            )
             with m.If(s.offer):
                 m.d.sync += s.asked_goal.eq(goal)
         else:
@@ -130,45 +157,63 @@ class Fetch(wiring.Component):
             m.d.comb += goal.eq(burst)
         s.final = s.left <= goal * size
         s.more = s.left != 0
-        s.final_beats = (s.left[:(burst * size).bit_length()] - 1)[:(burst * size).bit_length()] // size
-        m.d.sync += armed.eq(s.more & s.room & ~armed & ~s.outstanding[1] & ~port.req.valid & ~self.start)
+        s.final_beats = (s.left[: (burst * size).bit_length()] - 1)[
+            : (burst * size).bit_length()
+        ] // size
+        m.d.sync += armed.eq(
+            s.more & s.room & ~armed & ~s.outstanding[1] & ~port.req.valid & ~self.start
+        )
         m.d.comb += s.offer.eq(armed & ~self.stop)
         with m.If(port.req.ready):
             m.d.sync += port.req.valid.eq(0)
         with m.If(s.offer):
             m.d.sync += [
-                port.req.valid.eq(1), port.req.payload.address.eq(s.address),
+                port.req.valid.eq(1),
+                port.req.payload.address.eq(s.address),
                 port.req.payload.beats.eq(Mux(s.final, s.final_beats, goal - 1)),
-                s.address.eq(s.address + goal * size), s.left.eq(Mux(s.final, 0, s.left - goal * size)),
+                s.address.eq(s.address + goal * size),
+                s.left.eq(Mux(s.final, 0, s.left - goal * size)),
             ]
         m.d.sync += s.outstanding.eq(s.outstanding + s.offer - s.last_arrives)
 
     def _beats(self, m, s, word_units, burst):
-        """Beats: through a buffer, if one was asked for. A request is made when there is room for all of it."""
+        """Beats: through a buffer, if one was asked for. A request is made when there is room for
+        all of it."""
         size, port = self.beat_bytes, self.memory
         capacity = -(-self.words * WORD_BYTES // size)
         s.beat, s.beat_error, s.beat_last, s.beat_valid, s.beat_ready = (
-            Signal(8 * size), Signal(), Signal(), Signal(), Signal())
+            Signal(8 * size),
+            Signal(),
+            Signal(),
+            Signal(),
+            Signal(),
+        )
         if self.words > 2:
             depth = max(capacity, 2 * burst)
             m.submodules.buffer = buffer = fifo.SyncFIFOBuffered(width=8 * size + 2, depth=depth)
-            held = Signal(range(depth + 1))             # beats in the buffer or on the way into it
+            held = Signal(range(depth + 1))  # beats in the buffer or on the way into it
             m.d.sync += held.eq(held + Mux(s.offer, burst, 0) - (buffer.r_en & buffer.r_rdy))
             m.d.comb += [
                 s.room.eq(held <= depth - burst),
-                buffer.w_data.eq(Cat(port.r.payload.data, port.r.payload.error, port.r.payload.last)),
+                buffer.w_data.eq(
+                    Cat(port.r.payload.data, port.r.payload.error, port.r.payload.last)
+                ),
                 buffer.w_en.eq(port.r.valid),
                 port.r.ready.eq(buffer.w_rdy),
                 Cat(s.beat, s.beat_error, s.beat_last).eq(buffer.r_data),
-                s.beat_valid.eq(buffer.r_rdy), buffer.r_en.eq(s.beat_ready),
+                s.beat_valid.eq(buffer.r_rdy),
+                buffer.r_en.eq(s.beat_ready),
             ]
             with m.If(self.start):
-                m.d.sync += held.eq(0)      # the last request may have been shorter than it was counted
+                m.d.sync += held.eq(0)  # the last request may have been shorter than it was counted
             m.d.comb += s.last_arrives.eq(buffer.r_en & buffer.r_rdy & s.beat_last)
         else:
             m.d.comb += [
                 s.room.eq((s.outstanding == 0) & (s.count < word_units)),
-                s.beat.eq(port.r.payload.data), s.beat_error.eq(port.r.payload.error), s.beat_last.eq(port.r.payload.last),
-                s.beat_valid.eq(port.r.valid), port.r.ready.eq(s.beat_ready),
+                s.beat.eq(port.r.payload.data),
+                s.beat_error.eq(port.r.payload.error),
+                s.beat_last.eq(port.r.payload.last),
+                s.beat_valid.eq(port.r.valid),
+                port.r.ready.eq(s.beat_ready),
                 s.last_arrives.eq(port.r.valid & port.r.ready & port.r.payload.last),
             ]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Matrix unit: the weight queue, the running MMC, the array, and the read-modify-write of the accumulators."""
+"""Matrix unit: the weight queue, the running MMC, the array, and the read-modify-write of the
+accumulators."""
+
 from amaranth import Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -14,23 +16,26 @@ __all__ = ["MatrixUnit", "memory_latency", "progress_layout", "ub_latency"]
 
 
 def memory_latency(params):
-    """Cycles of a read of the accumulators and the weight FIFO: the small build (one bank) goes without output registers."""
+    """Cycles of a read of the accumulators and the weight FIFO: the small build (one bank) goes
+    without output registers."""
     return 1 if params["banks"] == 1 else 2
 
 
 def ub_latency(params):
-    """Cycles of a read of the unified buffer: whether a row is read is known too late to address a large memory as well, hence
-    one more than :func:`memory_latency` but in the small build."""
+    """Cycles of a read of the unified buffer: whether a row is read is known too late to address a
+    large memory as well, hence one more than :func:`memory_latency` but in the small build."""
     return 1 if params["banks"] == 1 else 3
 
 
 def progress_layout(bits):
-    """What a younger instruction has to know of an older one: ``follow`` and ``slack`` (:mod:`.tracker`), when it issues."""
+    """What a younger instruction has to know of an older one: ``follow`` and ``slack``
+    (:mod:`.tracker`), when it issues."""
     return data.StructLayout({"follow": 1, "slack": signed(bits + 2)})
 
 
 class MatrixUnit(wiring.Component):
-    """Executes MMC: one vector a cycle through the array, results into the accumulators :attr:`delay` cycles later.
+    """Executes MMC: one vector a cycle through the array, results into the accumulators
+    :attr:`delay` cycles later.
 
     Parameters
     ----------
@@ -40,15 +45,18 @@ class MatrixUnit(wiring.Component):
     Members
     -------
     issue, candidate : In: one cycle, while not ``active``; ``conv`` the CFG register
-    kill : In, level: read no further vector; ``clear``: forget the tiles of the queue (nothing runs, nothing is asked for)
-    behind_reader, behind_act, behind_act_acc : In: how the issuing MMC stands to RHM and ACT (UB), and to ACT (ACC)
-    reader_active, reader_step, act_active, act_step, act_acc_step : In: their progress; steps are rows written (UB), read (ACC);
+    kill : In, level: read no further vector; ``clear``:
+        forget the tiles of the queue (nothing runs, nothing is asked for)
+    behind_reader, behind_act, behind_act_acc : In: how the issuing MMC stands to RHM and ACT (UB),
+    and to ACT (ACC) reader_active, reader_step, act_active, act_step, act_acc_step : In: their
+    progress; steps are rows written (UB), read (ACC);
         reader_row, reader_last : In: what RHM has still to load
     active : Out: vectors are still to be read
     exclusive : Out: an MMC.C runs, whose rows are checked as they are read
-    near : Out: the last vector is so near that an MMC that is not ``overwrite`` must wait if the last MMC was ``short`` or began
-        below it (``acc_base``)
-    ub_row, ub_last, acc_base, acc_row, acc_last : Out: rows still to be read; rows of the last MMC not yet written
+    near : Out: the last vector is so near that an MMC that is not ``overwrite`` must wait if the
+        last MMC was ``short`` or began below it (``acc_base``)
+    ub_row, ub_last, acc_base, acc_row, acc_last : Out: rows still to be read; rows of the last MMC
+    not yet written
     pending, old_pending : Out: vectors not yet written, those of MMCs before the last one
     written : Out, one cycle: a row was written; it may be read from the next cycle on
     work : Out: a vector is taken in; wait_tile, wait_reader : Out: why not
@@ -58,33 +66,74 @@ class MatrixUnit(wiring.Component):
     push, row : In: a row of a tile arrived
     place : Out: a further tile may be asked for; ``reserve`` : In: it is
     """
+
     def __init__(self, *, params, family):
         p = self.params = params
         self.family = family
         n = p["n"]
         lean = p["banks"] == 1
         ub, acc = exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])
-        self.array = SystolicArray(n=n, multiplier=p["multiplier"], dsp_limit=p["dsp_limit"], fabric_register=not lean,
-                                   family=family)
+        self.array = SystolicArray(
+            n=n,
+            multiplier=p["multiplier"],
+            dsp_limit=p["dsp_limit"],
+            fabric_register=not lean,
+            family=family,
+        )
         self.latency, self.ub_latency = memory_latency(p), ub_latency(p)
-        self.entry = self.ub_latency + (not lean)           # from reading a vector to the array's input
-        self.delay = self.entry + self.array.latency + 1    # to the write of its row
+        self.entry = self.ub_latency + (not lean)  # from reading a vector to the array's input
+        self.delay = self.entry + self.array.latency + 1  # to the write of its row
         self.pending_bits = (256 + self.delay).bit_length()
         pending = self.pending_bits
-        super().__init__({
-            "issue": In(1), "candidate": In(candidate_layout(p)), "conv": In(32), "kill": In(1), "clear": In(1),
-            "behind_reader": In(progress_layout(ub)), "behind_act": In(progress_layout(ub)),
-            "behind_act_acc": In(progress_layout(acc)),
-            "reader_active": In(1), "reader_step": In(1), "reader_row": In(ub), "reader_last": In(ub), "act_active": In(1), "act_step": In(1), "act_acc_step": In(1),
-            "active": Out(1), "exclusive": Out(1), "near": Out(1), "short": Out(1),
-            "ub_row": Out(ub), "ub_last": Out(ub), "acc_base": Out(acc), "acc_row": Out(acc), "acc_last": Out(acc),
-            "pending": Out(pending), "old_pending": Out(pending), "written": Out(1),
-            "work": Out(1), "wait_tile": Out(1), "wait_reader": Out(1), "range_fault": Out(1), "range_row": Out(32),
-            "ub_read": Out(1), "ub_address": Out(ub), "ub_data": In(8 * n),
-            "acc_read": Out(1), "acc_address": Out(acc), "acc_data": In(32 * n),
-            "acc_write": Out(1), "acc_write_row": Out(acc), "acc_write_data": Out(32 * n),
-            "push": In(1), "row": In(8 * n), "place": Out(1), "reserve": In(1),
-        })
+        super().__init__(
+            {
+                "issue": In(1),
+                "candidate": In(candidate_layout(p)),
+                "conv": In(32),
+                "kill": In(1),
+                "clear": In(1),
+                "behind_reader": In(progress_layout(ub)),
+                "behind_act": In(progress_layout(ub)),
+                "behind_act_acc": In(progress_layout(acc)),
+                "reader_active": In(1),
+                "reader_step": In(1),
+                "reader_row": In(ub),
+                "reader_last": In(ub),
+                "act_active": In(1),
+                "act_step": In(1),
+                "act_acc_step": In(1),
+                "active": Out(1),
+                "exclusive": Out(1),
+                "near": Out(1),
+                "short": Out(1),
+                "ub_row": Out(ub),
+                "ub_last": Out(ub),
+                "acc_base": Out(acc),
+                "acc_row": Out(acc),
+                "acc_last": Out(acc),
+                "pending": Out(pending),
+                "old_pending": Out(pending),
+                "written": Out(1),
+                "work": Out(1),
+                "wait_tile": Out(1),
+                "wait_reader": Out(1),
+                "range_fault": Out(1),
+                "range_row": Out(32),
+                "ub_read": Out(1),
+                "ub_address": Out(ub),
+                "ub_data": In(8 * n),
+                "acc_read": Out(1),
+                "acc_address": Out(acc),
+                "acc_data": In(32 * n),
+                "acc_write": Out(1),
+                "acc_write_row": Out(acc),
+                "acc_write_data": Out(32 * n),
+                "push": In(1),
+                "row": In(8 * n),
+                "place": Out(1),
+                "reserve": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -97,29 +146,37 @@ class MatrixUnit(wiring.Component):
         return m
 
     def _weights(self, m, taken):
-        """Weight FIFO and loader of the array's second buffers. Returns: the next tile is on its way into the array."""
+        """Weight FIFO and loader of the array's second buffers. Returns: the next tile is on its
+        way into the array."""
         p, n = self.params, self.params["n"]
         depth = p["wfifo_tiles"] * n
-        m.submodules.queue = queue = BlockRAM(width=8 * n, depth=depth, latency=self.latency, family=self.family)
-        used = Signal(range(p["wfifo_tiles"] + 1))          # tiles in the FIFO or asked for
-        arrived = Signal(range(p["wfifo_tiles"] + 1))       # complete in the FIFO
+        m.submodules.queue = queue = BlockRAM(
+            width=8 * n, depth=depth, latency=self.latency, family=self.family
+        )
+        used = Signal(range(p["wfifo_tiles"] + 1))  # tiles in the FIFO or asked for
+        arrived = Signal(range(p["wfifo_tiles"] + 1))  # complete in the FIFO
         write, read = Signal(range(depth)), Signal(range(depth))
         write_count, read_count = Signal(range(n)), Signal(range(n))
         complete, load, reading, loaded = Signal(), Signal(), Signal(), Signal()
-        settle = Signal(range(n + 1))                       # cycles until the last switch has passed the array
+        settle = Signal(range(n + 1))  # cycles until the last switch has passed the array
 
         def following(pointer):
             return Mux(pointer == depth - 1, 0, pointer + 1)
 
         m.d.comb += [
             self.place.eq(used != p["wfifo_tiles"]),
-            queue.write_en.eq(self.push), queue.write_addr.eq(write), queue.write_data.eq(self.row),
+            queue.write_en.eq(self.push),
+            queue.write_addr.eq(write),
+            queue.write_data.eq(self.row),
             queue.read_addr.eq(read),
             load.eq((arrived != 0) & ~loaded & (settle == 0) & ~reading),
         ]
         m.d.sync += complete.eq(self.push & (write_count == n - 1))
         with m.If(self.push):
-            m.d.sync += [write.eq(following(write)), write_count.eq(Mux(write_count == n - 1, 0, write_count + 1))]
+            m.d.sync += [
+                write.eq(following(write)),
+                write_count.eq(Mux(write_count == n - 1, 0, write_count + 1)),
+            ]
         m.d.sync += [used.eq(used + self.reserve - load), arrived.eq(arrived + complete - load)]
         with m.If(load):
             m.d.sync += [reading.eq(1), loaded.eq(1), read.eq(following(read)), read_count.eq(1)]
@@ -133,7 +190,10 @@ class MatrixUnit(wiring.Component):
             m.d.sync += settle.eq(settle - 1)
 
         with m.If(self.clear):
-            m.d.sync += [signal.eq(0) for signal in (used, arrived, write, read, write_count, reading, loaded)]
+            m.d.sync += [
+                signal.eq(0)
+                for signal in (used, arrived, write, read, write_count, reading, loaded)
+            ]
 
         first, row = load, queue.read_data
         for k in range(self.latency):
@@ -142,7 +202,10 @@ class MatrixUnit(wiring.Component):
             first = later
         # As late as vectors, so that loads and switches keep their distance.
         for k in range(self.entry - self.latency):
-            held, late = Signal(8 * n, reset_less=True, name=f"row_held_{k}"), Signal(name=f"load_held_{k}")
+            held, late = (
+                Signal(8 * n, reset_less=True, name=f"row_held_{k}"),
+                Signal(name=f"load_held_{k}"),
+            )
             m.d.sync += [held.eq(row), late.eq(first)]
             row, first = held, late
         m.d.comb += self.array.load.eq(first)
@@ -154,12 +217,36 @@ class MatrixUnit(wiring.Component):
         """The running MMC."""
         p, cand = self.params, self.candidate
         left = Signal(8)
-        ub_ok = tracker(m, "reader", load=self.issue, follow=self.behind_reader.follow, start=self.behind_reader.slack,
-                        older_active=self.reader_active, older_step=self.reader_step, younger_step=go)
-        act_ok = tracker(m, "act", load=self.issue, follow=self.behind_act.follow, start=self.behind_act.slack,
-                         older_active=self.act_active, older_step=self.act_step, younger_step=go)
-        acc_ok = tracker(m, "act_acc", load=self.issue, follow=self.behind_act_acc.follow, start=self.behind_act_acc.slack,
-                         older_active=self.act_active, older_step=self.act_acc_step, younger_step=go)
+        ub_ok = tracker(
+            m,
+            "reader",
+            load=self.issue,
+            follow=self.behind_reader.follow,
+            start=self.behind_reader.slack,
+            older_active=self.reader_active,
+            older_step=self.reader_step,
+            younger_step=go,
+        )
+        act_ok = tracker(
+            m,
+            "act",
+            load=self.issue,
+            follow=self.behind_act.follow,
+            start=self.behind_act.slack,
+            older_active=self.act_active,
+            older_step=self.act_step,
+            younger_step=go,
+        )
+        acc_ok = tracker(
+            m,
+            "act_acc",
+            load=self.issue,
+            follow=self.behind_act_acc.follow,
+            start=self.behind_act_acc.slack,
+            older_active=self.act_active,
+            older_step=self.act_acc_step,
+            younger_step=go,
+        )
         inside = self._rows(m, go)
         m.d.comb += [
             go.eq(self.active & ub_ok & act_ok & acc_ok & (ready | ~switch) & inside & ~self.kill),
@@ -173,14 +260,18 @@ class MatrixUnit(wiring.Component):
                 m.d.sync += [self.active.eq(0), self.exclusive.eq(0)]
         with m.If(self.issue):
             m.d.sync += [
-                self.active.eq(1), switch.eq(cand.switch), left.eq(cand.number), self.ub_last.eq(cand.ub_last),
+                self.active.eq(1),
+                switch.eq(cand.switch),
+                left.eq(cand.number),
+                self.ub_last.eq(cand.ub_last),
                 self.exclusive.eq(cand.convolve if p["ext_conv"] else 0),
             ]
         with m.If(self.kill | self.range_fault):
             m.d.sync += [self.active.eq(0), self.exclusive.eq(0)]
 
-        # A row must not be read again before its write: that takes ``latency`` + 3 cycles from reading to reading. Behind an MMC
-        # of as many rows that begins no higher, an MMC can begin at once.
+        # A row must not be read again before its write: that takes ``latency`` + 3 cycles from
+        # reading to reading. Behind an MMC of as many rows that begins no higher, an MMC can begin
+        # at once.
         distance = self.latency + 3
         gap = Signal(range(distance + 1))
         with m.If(go):
@@ -192,10 +283,13 @@ class MatrixUnit(wiring.Component):
         with m.If(self.issue):
             m.d.sync += self.short.eq(cand.number < distance - 2)
 
-        # Vectors on their way: all (an MMC's from the second cycle after its issue on), those of MMCs before the last, rows of the
-        # last.
+        # Vectors on their way: all (an MMC's from the second cycle after its issue on), those of
+        # MMCs before the last, rows of the last.
         coming = Signal(9)
-        m.d.sync += [coming.eq(Mux(self.issue, cand.number + 1, 0)), self.pending.eq(self.pending + coming - self.written)]
+        m.d.sync += [
+            coming.eq(Mux(self.issue, cand.number + 1, 0)),
+            self.pending.eq(self.pending + coming - self.written),
+        ]
         killed = self.kill | self.range_fault
         flying = Signal(range(self.delay + 2))
         m.d.sync += flying.eq(flying + go - self.written)
@@ -204,7 +298,9 @@ class MatrixUnit(wiring.Component):
         with m.If(self.issue):
             m.d.sync += [
                 self.old_pending.eq(self.pending - self.written),
-                self.acc_base.eq(cand.acc), self.acc_row.eq(cand.acc), self.acc_last.eq(cand.acc_last),
+                self.acc_base.eq(cand.acc),
+                self.acc_row.eq(cand.acc),
+                self.acc_last.eq(cand.acc_last),
             ]
         with m.Elif(self.written):
             with m.If(self.old_pending != 0):
@@ -222,7 +318,8 @@ class MatrixUnit(wiring.Component):
                 m.d.sync += self.ub_row.eq(cand.ub)
             m.d.comb += self.ub_address.eq(self.ub_row)
             return Const(1)
-        # conv: OW [7:0] columns STEP [15:8] apart, lines ROW [31:16] apart. The sum has no more than 26 bits.
+        # conv: OW [7:0] columns STEP [15:8] apart, lines ROW [31:16] apart. The sum has no more
+        # than 26 bits.
         row, line = Signal(26), Signal(26, reset_less=True)
         column = Signal(8)
         conv = Signal(32, reset_less=True)
@@ -232,20 +329,29 @@ class MatrixUnit(wiring.Component):
             with m.If(window):
                 m.d.sync += column.eq(column - 1)
                 with m.If(column == 0):
-                    m.d.sync += [row.eq(line + conv[16:]), line.eq(line + conv[16:]), column.eq(conv[:8] - 1)]
+                    m.d.sync += [
+                        row.eq(line + conv[16:]),
+                        line.eq(line + conv[16:]),
+                        column.eq(conv[:8] - 1),
+                    ]
         with m.If(self.issue):
             m.d.sync += [
-                row.eq(Mux(cand.convolve, cand.end, cand.ub)), line.eq(cand.end), conv.eq(self.conv), window.eq(cand.convolve),
+                row.eq(Mux(cand.convolve, cand.end, cand.ub)),
+                line.eq(cand.end),
+                conv.eq(self.conv),
+                window.eq(cand.convolve),
                 column.eq(self.conv[:8] - 1),
             ]
-        outside = row[len(self.ub_row):].any()
+        outside = row[len(self.ub_row) :].any()
         # Rows that an older RHM has not loaded, as they were a cycle ago: by then they can be read.
         loading, loaded = Signal(), Signal.like(self.reader_row)
         m.d.sync += [loading.eq(self.reader_active), loaded.eq(self.reader_row)]
         absent = window & loading & (row >= loaded) & (row <= self.reader_last)
         m.d.comb += [
-            self.ub_row.eq(row), self.ub_address.eq(row),
-            self.range_fault.eq(self.active & window & outside), self.range_row.eq(row),
+            self.ub_row.eq(row),
+            self.ub_address.eq(row),
+            self.range_fault.eq(self.active & window & outside),
+            self.range_row.eq(row),
         ]
         return ~(window & outside) & ~absent
 
@@ -258,7 +364,10 @@ class MatrixUnit(wiring.Component):
             m.d.sync += later.eq(first)
             first = later
         if self.entry != self.ub_latency:
-            held, late = Signal(8 * n, reset_less=True, name="vector_held"), Signal(name="switch_held")
+            held, late = (
+                Signal(8 * n, reset_less=True, name="vector_held"),
+                Signal(name="switch_held"),
+            )
             m.d.sync += [held.eq(vector), late.eq(first)]
             vector, first = held, late
         m.d.comb += array.switch.eq(first)
@@ -282,9 +391,15 @@ class MatrixUnit(wiring.Component):
             if k == self.delay - 1:
                 m.d.comb += [self.acc_write.eq(valid), self.acc_write_row.eq(row)]
                 for j in range(n):
-                    m.d.comb += self.acc_write_data.word_select(j, 32).eq(old.word_select(j, 32).as_signed() + array.sums[j])
-            later = [Signal.like(s, name=f"{name}_{k}", reset_less=name != "valid", init=0)
-                     for s, name in ((valid, "valid"), (row, "row"), (mode, "mode"))]
-            m.d.sync += [held.eq(value) for held, value in zip(later, (valid, row, mode), strict=True)]
+                    m.d.comb += self.acc_write_data.word_select(j, 32).eq(
+                        old.word_select(j, 32).as_signed() + array.sums[j]
+                    )
+            later = [
+                Signal.like(s, name=f"{name}_{k}", reset_less=name != "valid", init=0)
+                for s, name in ((valid, "valid"), (row, "row"), (mode, "mode"))
+            ]
+            m.d.sync += [
+                held.eq(value) for held, value in zip(later, (valid, row, mode), strict=True)
+            ]
             valid, row, mode = later
         m.d.comb += self.written.eq(valid)

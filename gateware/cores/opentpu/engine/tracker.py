@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Chaining interlock: a younger instruction follows the progress of an older one, row by row."""
+
 from amaranth import Mux, Signal, signed
 
 __all__ = ["LATE", "overlap", "slack", "tracker"]
@@ -9,9 +10,11 @@ LATE = 2
 
 
 def overlap(m, name, first, last, pointer, end):
-    """Of registered comparisons: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both ends inclusive).
+    """Of registered comparisons: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both
+    ends inclusive).
 
-    Rows of active instructions only become fewer, so that an answer of an earlier cycle errs on the safe side.
+    Rows of active instructions only become fewer, so that an answer of an earlier cycle errs on the
+    safe side.
     """
     begins, ends = Signal(name=f"{name}_begins"), Signal(name=f"{name}_ends")
     m.d.sync += [begins.eq(first <= end), ends.eq(pointer <= last)]
@@ -19,7 +22,8 @@ def overlap(m, name, first, last, pointer, end):
 
 
 def slack(m, name, first, pointer):
-    """Registered: how many rows the older one is past row ``first``, less :data:`LATE`; negative while the younger has to wait."""
+    """Registered: how many rows the older one is past row ``first``, less :data:`LATE`; negative
+    while the younger has to wait."""
     value = Signal(signed(len(pointer) + 2), name=f"{name}_slack")
     m.d.sync += value.eq(pointer - first - (1 + LATE))
     return value
@@ -30,18 +34,24 @@ def tracker(m, name, *, load, follow, start, older_active, older_step, younger_s
 
     Parameters
     ----------
-    load : one cycle: the younger one issues; ``follow`` says that rows overlap, ``start`` is :func:`slack`
-    older_active : the older instruction is still at work; low for a cycle at least before the next one of its unit
+    load : one cycle: the younger one issues; ``follow`` says that rows overlap,
+        ``start`` is :func:`slack`
+    older_active : the older instruction is still at work;
+        low for a cycle at least before the next one of its unit
     older_step, younger_step : one row done
 
     Returns
     -------
-    Signal, a register, low in the cycle after ``load`` if ``follow`` was high: the younger one may do its next row.
+    Signal, a register, low in the cycle after ``load`` if ``follow`` was high: the younger one may
+    do its next row.
     """
     tracked = Signal(name=f"{name}_tracked")
     distance = Signal.like(start, name=f"{name}_distance", reset_less=True)
     stepped, free = Signal(name=f"{name}_stepped"), Signal(name=f"{name}_free")
-    m.d.sync += [stepped.eq(younger_step & ~load), free.eq(Mux(load, ~follow, ~tracked | ~distance[-1]))]
+    m.d.sync += [
+        stepped.eq(younger_step & ~load),
+        free.eq(Mux(load, ~follow, ~tracked | ~distance[-1])),
+    ]
     with m.If(load):
         m.d.sync += [tracked.eq(follow), distance.eq(start)]
     with m.Else():

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unified buffer, accumulators and their arithmetic, for the golden model (specification, sections 4.5, 4.6, 4.9).
+"""Unified buffer, accumulators and their arithmetic, for the golden model (specification, sections
+4.5, 4.6, 4.9).
 
-Two units with one interface: :class:`IntegerUnit` is the gateware's arithmetic, bit for bit; :class:`FloatUnit` is the
-source's 32-bit float mode (section 5, erratum 19).
+Two units with one interface: :class:`IntegerUnit` is the gateware's arithmetic, bit for bit;
+:class:`FloatUnit` is the source's 32-bit float mode (section 5, erratum 19).
 """
+
 import math
 
 import numpy as np
@@ -35,10 +37,12 @@ def conv_rows(conv, first, count):
 
 
 def pool_rows(pool, poolrow, first, count):
-    """Accumulator rows that a pooling ACT reads: int64 [count, PH * PW], in the order read (r outside, c inside).
+    """Accumulator rows that a pooling ACT reads: int64 [count, PH * PW], in the order read (r
+    outside, c inside).
 
-    ``pool``: PW in bits 3:0, PH 7:4, OW 15:8 (0: 256), STEP 23:16; ``poolrow``: ROW 15:0, OROW 31:16. Rows are relative
-    to ``first``, which may be too large for int64 to be the caller's concern.
+    ``pool``: PW in bits 3:0, PH 7:4, OW 15:8 (0: 256), STEP 23:16; ``poolrow``: ROW 15:0, OROW
+    31:16. Rows are relative to ``first``, which may be too large for int64 to be the caller's
+    concern.
     """
     i = np.arange(count, dtype=np.int64)
     width = pool >> 8 & 0xFF or 256
@@ -61,6 +65,7 @@ class IntegerUnit:
     acc : int32 [acc_rows, n]
     tile : the current weights, float32 [n, n], or ``None``
     """
+
     def __init__(self, *, n, ub_rows, acc_rows, compat=False):
         self.ub = np.zeros((ub_rows, n), dtype=np.int8)
         self.acc = np.zeros((acc_rows, n), dtype=np.int32)
@@ -69,19 +74,22 @@ class IntegerUnit:
 
     @staticmethod
     def load_tile(tile):
-        # A sum has at most 16 + log2(64) bits: float32 holds it exactly, and its product is much faster than int's.
+        # A sum has at most 16 + log2(64) bits: float32 holds it exactly, and its product is much
+        # faster than int's.
         return tile.astype(np.float32)
 
     def multiply(self, rows, acc, count, overwrite):
-        """``ACC[acc+i] (+)= UB[rows] @ tile``; ``rows`` is a slice or an index array of ``count`` rows."""
+        """``ACC[acc+i] (+)= UB[rows] @ tile``; ``rows`` is a slice or an index array of ``count``
+        rows."""
         product = (self.ub[rows].astype(np.float32) @ self.tile).astype(np.int32)
         if overwrite:
-            self.acc[acc:acc + count] = product
+            self.acc[acc : acc + count] = product
         else:
-            self.acc[acc:acc + count] += product    # numpy's int32 wraps, as the accumulators do
+            self.acc[acc : acc + count] += product  # numpy's int32 wraps, as the accumulators do
 
     def activate(self, values, ub, func, norm):
-        """``UB[ub+i] = f(values[i])``; ``values``: int32 [count, n]; ``func``: 0 and 3 none, 1 ReLU, 2 sigmoid."""
+        """``UB[ub+i] = f(values[i])``; ``values``: int32 [count, n]; ``func``: 0 and 3 none, 1
+        ReLU, 2 sigmoid."""
         if norm & 0x1F:
             shift = norm & 0x1F
             half = 1 << (shift - 1) if norm >> 8 & 1 else 0
@@ -94,15 +102,17 @@ class IntegerUnit:
             mode = norm >> 16
             if mode:
                 values = np.clip(values, -128, 127) if mode == 1 else np.clip(values, 0, 255)
-            result = values.astype(np.int8)         # drops the upper bits
-        self.ub[ub:ub + len(result)] = result
+            result = values.astype(np.int8)  # drops the upper bits
+        self.ub[ub : ub + len(result)] = result
 
 
 class FloatUnit:
     """The same with float32 everywhere: nothing is truncated, rounded or saturated.
 
-    None and ReLU are themselves, sigmoid is 255 / (1 + e^-v), normalisation divides by 2^s and does nothing else.
+    None and ReLU are themselves, sigmoid is 255 / (1 + e^-v), normalisation divides by 2^s and does
+    nothing else.
     """
+
     def __init__(self, *, n, ub_rows, acc_rows, compat=False):
         self.ub = np.zeros((ub_rows, n), dtype=np.float32)
         self.acc = np.zeros((acc_rows, n), dtype=np.float32)
@@ -115,15 +125,17 @@ class FloatUnit:
     def multiply(self, rows, acc, count, overwrite):
         product = self.ub[rows] @ self.tile
         if overwrite:
-            self.acc[acc:acc + count] = product
+            self.acc[acc : acc + count] = product
         else:
-            self.acc[acc:acc + count] += product
+            self.acc[acc : acc + count] += product
 
     def activate(self, values, ub, func, norm):
         values = values / np.float32(math.ldexp(1.0, norm & 0x1F))
         if func == 1:
             values = np.maximum(values, np.float32(0))
         elif func == 2:
-            with np.errstate(over="ignore"):        # e^-v of a large negative v: infinite, and the result is 0
+            with np.errstate(
+                over="ignore"
+            ):  # e^-v of a large negative v: infinite, and the result is 0
                 values = np.float32(255) / (np.float32(1) + np.exp(-values))
-        self.ub[ub:ub + len(values)] = values
+        self.ub[ub : ub + len(values)] = values

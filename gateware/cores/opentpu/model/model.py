@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of OpenTPU: sequential semantics, every extension, every fault (specification, sections 2 to 7)."""
+"""The golden model of OpenTPU: sequential semantics, every extension, every fault (specification,
+sections 2 to 7)."""
+
 import struct
 from collections import deque
 
@@ -27,26 +29,31 @@ class Model(machine.Model):
     params, memory
         As of the base.
     mode : str
-        ``"int8"``, the gateware's arithmetic, or ``"float32"`` (section 5, erratum 19): vectors, tiles and accumulators
-        are float32, nothing is truncated. Programs and registers are the same, also the range checks; vectors and tiles
-        come from, and go to, ``hostmem`` and ``weights`` instead of ``memory``.
+        ``"int8"``, the gateware's arithmetic, or ``"float32"`` (section 5, erratum 19): vectors,
+        tiles and accumulators are float32, nothing is truncated. Programs and registers are the
+        same, also the range checks; vectors and tiles come from, and go to, ``hostmem`` and
+        ``weights`` instead of ``memory``.
     hostmem, weights : numpy.ndarray
         Only in float32 mode: float32 [vectors, n] (written in place) and [tiles, n, n].
 
-    What a run counts (section 7.2), over the instructions completed, NOP and HLT included; an instruction that faults
-    counts nothing (gateware may have counted the part of it that ran: MACs of an MMC.C, bytes before a bus error):
+    What a run counts (section 7.2), over the instructions completed, NOP and HLT included; an
+    instruction that faults counts nothing (gateware may have counted the part of it that ran: MACs
+    of an MMC.C, bytes before a bus error):
 
     * ``instructions``: 1 each.
     * ``operations``: n*n for each vector of an MMC.
     * ``bytes_read``: 14 for each instruction + n for each vector of a RHM + n*n for each RW.
     * ``bytes_written``: n for each vector of a WHM.
 
-    Cycles are unknown here: ``cycle_limit`` counts instructions instead, and a run that would issue more ends with status
-    ``"aborted"``, fault code 8, pc the next word. (A core takes at least one cycle for an instruction.)
+    Cycles are unknown here: ``cycle_limit`` counts instructions instead, and a run that would issue
+    more ends with status ``"aborted"``, fault code 8, pc the next word. (A core takes at least one
+    cycle for an instruction.)
 
-    A ``bus_error`` arises where memory ends: its detail is the first address past the end that the instruction (or the
-    fetch) needs; the address of a core's request depends on how it cuts its bursts.
+    A ``bus_error`` arises where memory ends: its detail is the first address past the end that the
+    instruction (or the fetch) needs; the address of a core's request depends on how it cuts its
+    bursts.
     """
+
     ISA = ISA
 
     def __init__(self, params, memory, *, mode="int8", hostmem=None, weights=None):
@@ -56,9 +63,16 @@ class Model(machine.Model):
         n = params["n"]
         if mode == "float32":
             for name, array, shape in (("hostmem", hostmem, (n,)), ("weights", weights, (n, n))):
-                if not isinstance(array, np.ndarray) or array.dtype != np.float32 or array.shape[1:] != shape \
-                        or array.ndim != len(shape) + 1:
-                    raise ValueError(f"{name} must be a float32 array of shape [..., {', '.join(map(str, shape))}]")
+                if (
+                    not isinstance(array, np.ndarray)
+                    or array.dtype != np.float32
+                    or array.shape[1:] != shape
+                    or array.ndim != len(shape) + 1
+                ):
+                    raise ValueError(
+                        f"{name} must be a float32 array of shape [..., "
+                        f"{', '.join(map(str, shape))}]"
+                    )
         elif hostmem is not None or weights is not None:
             raise ValueError("hostmem and weights belong to mode float32")
         self.mode = mode
@@ -66,8 +80,12 @@ class Model(machine.Model):
         self._weights = weights
         self._n = n
         self._execute = {
-            ISA.opcodes["NOP"]: self._nop, ISA.opcodes["WHM"]: self._whm, ISA.opcodes["RW"]: self._rw,
-            ISA.opcodes["MMC"]: self._mmc, ISA.opcodes["ACT"]: self._act, ISA.opcodes["RHM"]: self._rhm,
+            ISA.opcodes["NOP"]: self._nop,
+            ISA.opcodes["WHM"]: self._whm,
+            ISA.opcodes["RW"]: self._rw,
+            ISA.opcodes["MMC"]: self._mmc,
+            ISA.opcodes["ACT"]: self._act,
+            ISA.opcodes["RHM"]: self._rhm,
             ISA.opcodes["HLT"]: self._hlt,
             ISA.opcodes["SYNC"]: self._sync if params["ext_sync"] else self._unbuilt_sync,
         }
@@ -75,14 +93,16 @@ class Model(machine.Model):
             self._execute[ISA.opcodes["CFG"]] = self._cfg_instruction
 
     def reset(self):
-        """Core reset. The core keeps nothing from run to run but ``sync_tag``, which the next start clears too."""
+        """Core reset. The core keeps nothing from run to run but ``sync_tag``, which the next start
+        clears too."""
         self._sync_tag = 0
         self._unit = None
         self._queue = deque()
 
     @property
     def ub(self):
-        """Unified buffer after the last run: [ub_rows, n]; ``None`` before the first. For tools; no core shows it."""
+        """Unified buffer after the last run: [ub_rows, n]; ``None`` before the first. For tools; no
+        core shows it."""
         return None if self._unit is None else self._unit.ub
 
     @property
@@ -128,8 +148,12 @@ class Model(machine.Model):
         """One run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace, cfg_norm=self.params["norm_reset"])
         params = self.params
-        self._unit = _UNITS[self.mode](n=self._n, ub_rows=params["ub_rows"], acc_rows=params["acc_rows"],
-                                       compat=bool(self.reg["sigmoid_compat"]))
+        self._unit = _UNITS[self.mode](
+            n=self._n,
+            ub_rows=params["ub_rows"],
+            acc_rows=params["acc_rows"],
+            compat=bool(self.reg["sigmoid_compat"]),
+        )
         self._queue.clear()
         self._sync_tag = 0
         self._cfg = [self.reg[f"cfg_{name}"] for name in CFG_NAMES]
@@ -151,8 +175,12 @@ class Model(machine.Model):
                 self._pc += WORD_BYTES
         except RunFault as stop:
             fault = stop
-        counters = {"instructions": retired, "operations": self._operations,
-                    "bytes_read": self._bytes_read + WORD_BYTES * retired, "bytes_written": self._bytes_written}
+        counters = {
+            "instructions": retired,
+            "operations": self._operations,
+            "bytes_read": self._bytes_read + WORD_BYTES * retired,
+            "bytes_written": self._bytes_written,
+        }
         return self.outcome(fault, self._pc, counters, {"sync_tag": self._sync_tag})
 
     def _step(self):
@@ -222,10 +250,10 @@ class Model(machine.Model):
         address, size = self._check_host(addr, count)
         if self._hostmem is None:
             self._check_bus(address, size)
-            data = self.memory[address:address + size].view(np.int8).reshape(count, self._n)
+            data = self.memory[address : address + size].view(np.int8).reshape(count, self._n)
         else:
-            data = self._hostmem[addr:addr + count]
-        self._unit.ub[ub:ub + count] = data
+            data = self._hostmem[addr : addr + count]
+        self._unit.ub[ub : ub + count] = data
         self._bytes_read += size
         return True
 
@@ -234,12 +262,12 @@ class Model(machine.Model):
         self._must_be_zero(flags)
         self._check_ub(ub, count)
         address, size = self._check_host(addr, count)
-        data = self._unit.ub[ub:ub + count]
+        data = self._unit.ub[ub : ub + count]
         if self._hostmem is None:
             self._check_bus(address, size)
             self.window.write(self._pc, address, data.reshape(-1).view(np.uint8))
         else:
-            self._hostmem[addr:addr + count] = data
+            self._hostmem[addr : addr + count] = data
         self._bytes_written += size
         return True
 
@@ -255,7 +283,7 @@ class Model(machine.Model):
         self._check_window(address, size)
         if self._weights is None:
             self._check_bus(address, size)
-            tile = self.memory[address:address + size].view(np.int8).reshape(self._n, self._n)
+            tile = self.memory[address : address + size].view(np.int8).reshape(self._n, self._n)
         else:
             tile = self._weights[addr]
         self._queue.append(self._unit.load_tile(tile))
@@ -300,6 +328,6 @@ class Model(machine.Model):
             values = self._unit.acc[rows].max(axis=1)
         else:
             self._check_acc(addr, count)
-            values = self._unit.acc[addr:addr + count]
+            values = self._unit.acc[addr : addr + count]
         self._unit.activate(values, ub, flags >> 3 & 3, self._cfg[0])
         return True

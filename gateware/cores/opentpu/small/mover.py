@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's one memory port: fetch of the next word, and the transfers of RHM, WHM and RW, burst by burst."""
+"""The small engine's one memory port: fetch of the next word, and the transfers of RHM, WHM and RW,
+burst by burst."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -8,14 +10,16 @@ from ....memory.port import MemoryPort
 
 __all__ = ["Mover", "RowPort", "WordLayout"]
 
-_BURST_BITS = 6             # bursts of 64 vectors
-_WORD_BEATS = 4             # the beats in which a 14-byte word lies
-_RUN_BEATS = 14, 28         # four words, eight words that begin with a beat
-_RUN_BITS = 3               # of the number of words that a run may skip
+_BURST_BITS = 6  # bursts of 64 vectors
+_WORD_BEATS = 4  # the beats in which a 14-byte word lies
+_RUN_BEATS = 14, 28  # four words, eight words that begin with a beat
+_RUN_BITS = 3  # of the number of words that a run may skip
 
 
 class WordLayout(data.StructLayout):
-    """What is told of a word beside its fields' registers; ``length``, ``high``, ``low`` (halves of addr), ``ub``: these fields are not zero."""
+    """What is told of a word beside its fields' registers; ``length``, ``high``, ``low`` (halves of
+    addr), ``ub``: these fields are not zero."""
+
     def __init__(self):
         super().__init__({"opcode": 8, "flags": 8, "length": 1, "high": 1, "low": 1, "ub": 1})
 
@@ -25,23 +29,37 @@ class RowPort(wiring.Signature):
 
     Members
     -------
-    row : Out, of the unified buffer; store : Out, ``stored`` : In: ``data`` goes there; load : Out: read it, ``loaded`` has it a cycle later
+    row : Out, of the unified buffer; store : Out, ``stored`` : In: ``data`` goes there;
+        load : Out: read it, ``loaded`` has it a cycle later
     push : Out: ``data`` is a row of a tile
     """
+
     def __init__(self, row_bits):
-        super().__init__({"row": Out(row_bits), "store": Out(1), "stored": In(1), "data": Out(32), "load": Out(1), "loaded": In(32), "push": Out(1)})
+        super().__init__(
+            {
+                "row": Out(row_bits),
+                "store": Out(1),
+                "stored": In(1),
+                "data": Out(32),
+                "load": Out(1),
+                "loaded": In(32),
+                "push": Out(1),
+            }
+        )
 
 
 class Mover(wiring.Component):
-    """One word and one burst of a transfer at a time, the second asked for while the first is answered; a word that is wanted goes
-    before the next burst.
+    """One word and one burst of a transfer at a time, the second asked for while the first is
+    answered; a word that is wanted goes before the next burst.
 
-    Vectors are beats of four bytes; addresses are kept in beats. Twelve cycles go by from a word wanted to a word there; that the
-    requests overlap leaves memory time for a transfer beside them.
+    Vectors are beats of four bytes; addresses are kept in beats. Twelve cycles go by from a word
+    wanted to a word there; that the requests overlap leaves memory time for a transfer beside them.
 
-    Behind two NOPs, while no transfer is under way, four words are asked for at once (a run), and behind such a run of NOPs eight. NOPs among them are counted and need
-    no place; the first other word is the next one, and what comes behind it is dropped: answers never wait for an instruction to
-    begin, which might wait for an answer behind them. Where the memory fails in a run, the word is asked for by itself.
+    Behind two NOPs, while no transfer is under way, four words are asked for at once (a run), and
+    behind such a run of NOPs eight. NOPs among them are counted and need no place; the first other
+    word is the next one, and what comes behind it is dropped: answers never wait for an instruction
+    to begin, which might wait for an answer behind them. Where the memory fails in a run, the word
+    is asked for by itself.
 
     Parameters
     ----------
@@ -49,52 +67,89 @@ class Mover(wiring.Component):
 
     Members
     -------
-    fetch : In, one cycle: begin the program at beat ``value``; ``next`` : In: the word is taken, want the one after it; while ``skip``:
-        a NOP is taken, that lies before the word
+    fetch : In, one cycle: begin the program at beat ``value``; ``next`` : In:
+        the word is taken, want the one after it; while ``skip``: a NOP is taken, that lies before
+        the word
     skip : Out, a NOP was counted and not yet taken
-    word : Out, the word is complete; told : Out, :class:`WordLayout`; ``error``: the memory failed in its request; ``odd``: the word begins
-        in the middle of a beat
-    field, field_address, field_data : Out, field_ready : In: fields of the word for the register file (number less one, -, low
-        half of addr, ub)
-    move : In, one cycle, not while ``active``: transfer ``number`` + 1 vectors at beat ``value``; ``write``, ``tile``: WHM, RW,
-        else RHM; set_row : In: ``value`` is the first row
-    active : Out; writing, tiling : Out: what the transfer is; trouble : Out: the transfer failed in the request at ``address``, until ``clear``
-    rows : Out, :class:`RowPort`; sent : Out: a row was written; done : Out: the transfer is over without error
+    word : Out, the word is complete; told : Out, :class:`WordLayout`; ``error``:
+        the memory failed in its request; ``odd``: the word begins in the middle of a beat
+    field, field_address, field_data : Out, field_ready : In:
+        fields of the word for the register file (number less one, -, low half of addr, ub)
+    move : In, one cycle, not while ``active``:
+        transfer ``number`` + 1 vectors at beat ``value``; ``write``, ``tile``: WHM, RW, else RHM;
+        set_row : In: ``value`` is the first row
+    active : Out; writing, tiling : Out: what the transfer is; trouble : Out:
+        the transfer failed in the request at ``address``, until ``clear``
+    rows : Out, :class:`RowPort`; sent : Out: a row was written; done : Out:
+        the transfer is over without error
     idle : Out: no request, none wanted
     """
+
     def __init__(self, *, row_bits):
-        super().__init__({
-            "fetch": In(1), "next": In(1), "value": In(32), "skip": Out(1), "word": Out(1), "told": Out(WordLayout()), "error": Out(1), "odd": Out(1),
-            "field": Out(1), "field_address": Out(3), "field_data": Out(32), "field_ready": In(1), "slot": In(1),
-            "move": In(1), "number": In(8), "write": In(1), "tile": In(1), "set_row": In(1),
-            "active": Out(1), "writing": Out(1), "tiling": Out(1), "trouble": Out(1), "address": Out(30), "clear": In(1), "rows": Out(RowPort(row_bits)),
-            "done": Out(1), "sent": Out(1), "idle": Out(1), "memory": Out(MemoryPort(4)),
-        })
+        super().__init__(
+            {
+                "fetch": In(1),
+                "next": In(1),
+                "value": In(32),
+                "skip": Out(1),
+                "word": Out(1),
+                "told": Out(WordLayout()),
+                "error": Out(1),
+                "odd": Out(1),
+                "field": Out(1),
+                "field_address": Out(3),
+                "field_data": Out(32),
+                "field_ready": In(1),
+                "slot": In(1),
+                "move": In(1),
+                "number": In(8),
+                "write": In(1),
+                "tile": In(1),
+                "set_row": In(1),
+                "active": Out(1),
+                "writing": Out(1),
+                "tiling": Out(1),
+                "trouble": Out(1),
+                "address": Out(30),
+                "clear": In(1),
+                "rows": Out(RowPort(row_bits)),
+                "done": Out(1),
+                "sent": Out(1),
+                "idle": Out(1),
+                "memory": Out(MemoryPort(4)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         port = self.memory
-        ask, ask_word = Signal(), Signal()              # what is asked for now
+        ask, ask_word = Signal(), Signal()  # what is asked for now
         wanted = Signal()
         # Requests under way; the word's answers come behind those of the burst.
         word_out, burst_out, word_behind = Signal(), Signal(), Signal()
-        rest = Signal()                                 # last field of a word that began in the middle of a beat
-        position = Signal(31, reset_less=True)          # of the word, in half words
-        left = Signal(8)                                # vectors less one
+        rest = Signal()  # last field of a word that began in the middle of a beat
+        position = Signal(31, reset_less=True)  # of the word, in half words
+        left = Signal(8)  # vectors less one
         writes, tile = self.writing, self.tiling
-        bad = Signal()                                  # an answer of this burst had an error
+        bad = Signal()  # an answer of this burst had an error
         beat = Signal(_BURST_BITS)
         final = left[_BURST_BITS:] == 0
         size = Mux(final, left[:_BURST_BITS], (1 << _BURST_BITS) - 1)
-        asked = Signal(30, reset_less=True)             # address
+        asked = Signal(30, reset_less=True)  # address
         ended, failed = Signal(), Signal()
-        take = Signal()                                 # the word goes
-        run, long, drop = Signal(), Signal(), Signal()  # the words asked for are a run, of eight; its answers are dropped
-        lost = Signal()                                 # an answer of a run failed
+        take = Signal()  # the word goes
+        run, long, drop = (
+            Signal(),
+            Signal(),
+            Signal(),
+        )  # the words asked for are a run, of eight; its answers are dropped
+        lost = Signal()  # an answer of a run failed
         m.d.comb += take.eq(self.next & ~self.skip)
         m.d.comb += [
-            port.req.valid.eq(ask), port.req.payload.address.eq(Cat(Const(0, 2), asked)),
-            self.rows.data.eq(port.r.payload.data), self.odd.eq(position[0]),
+            port.req.valid.eq(ask),
+            port.req.payload.address.eq(Cat(Const(0, 2), asked)),
+            self.rows.data.eq(port.r.payload.data),
+            self.odd.eq(position[0]),
             self.idle.eq(~(ask | wanted | word_out | burst_out | rest)),
         ]
 
@@ -118,14 +173,20 @@ class Mover(wiring.Component):
         with m.If(~ask):
             # Of the request that begins now, if one does.
             m.d.sync += [
-                asked.eq(Mux(due, position[1:], self.address)), port.req.payload.write.eq(~due & writes),
-                port.req.payload.beats.eq(Mux(
-                    due, Mux(run, Mux(long, _RUN_BEATS[1] - 1, _RUN_BEATS[0] - 1), _WORD_BEATS - 1), size)),
+                asked.eq(Mux(due, position[1:], self.address)),
+                port.req.payload.write.eq(~due & writes),
+                port.req.payload.beats.eq(
+                    Mux(
+                        due,
+                        Mux(run, Mux(long, _RUN_BEATS[1] - 1, _RUN_BEATS[0] - 1), _WORD_BEATS - 1),
+                        size,
+                    )
+                ),
             ]
 
-        # Answers
-        # Whose answers come next: the burst's where no word is asked for, or behind a burst that reads. A flip-flop, since it steers
-        # `ready`, which goes through guard, arbiter and memory.
+        # Answers Whose answers come next: the burst's where no word is asked for, or behind a burst
+        # that reads. A flip-flop, since it steers `ready`, which goes through guard, arbiter and
+        # memory.
         mine, taken, last = Signal(init=1), Signal(), Signal()
         with m.If(ended):
             m.d.sync += mine.eq(~word_out)
@@ -135,9 +196,11 @@ class Mover(wiring.Component):
             m.d.sync += mine.eq(burst_out & ~ended & ~writes)
         m.d.comb += [
             last.eq(taken & port.r.payload.last),
-            self.rows.store.eq(mine & port.r.valid & ~tile & ~rest), self.rows.push.eq(mine & taken & tile),
+            self.rows.store.eq(mine & port.r.valid & ~tile & ~rest),
+            self.rows.push.eq(mine & taken & tile),
             port.r.ready.eq(~rest & Mux(mine, tile | self.rows.stored, self.field_ready | drop)),
-            taken.eq(port.r.valid & port.r.ready), port.ack.ready.eq(1),
+            taken.eq(port.r.valid & port.r.ready),
+            port.ack.ready.eq(1),
             ended.eq(last & mine | port.ack.valid),
             failed.eq(bad | Mux(writes, port.ack.payload.error, port.r.payload.error)),
         ]
@@ -160,18 +223,26 @@ class Mover(wiring.Component):
         return m
 
     def _send(self, m, burst_out, beat, rows_over):
-        """Row that is written: read from the buffer, held, sent, in two cycles at best. It is read without asking whether the one
-        before has gone, and once more if that has not."""
+        """Row that is written: read from the buffer, held, sent, in two cycles at best. It is read
+        without asking whether the one before has gone, and once more if that has not."""
         port, writes = self.memory, self.writing
         held, held_data, coming, kept = Signal(), Signal(32, reset_less=True), Signal(), Signal()
         m.d.comb += [
-            self.rows.load.eq(burst_out & writes & ~coming & ~rows_over), port.w.valid.eq(held),
+            self.rows.load.eq(burst_out & writes & ~coming & ~rows_over),
+            port.w.valid.eq(held),
             kept.eq(coming & ~held),
-            port.w.payload.data.eq(held_data), port.w.payload.mask.eq(0xF), self.sent.eq(held & port.w.ready),
+            port.w.payload.data.eq(held_data),
+            port.w.payload.mask.eq(0xF),
+            self.sent.eq(held & port.w.ready),
         ]
         m.d.sync += coming.eq(self.rows.load)
         with m.If(kept):
-            m.d.sync += [held.eq(1), held_data.eq(self.rows.loaded), beat.eq(beat - 1), rows_over.eq(beat == 0)]
+            m.d.sync += [
+                held.eq(1),
+                held_data.eq(self.rows.loaded),
+                beat.eq(beat - 1),
+                rows_over.eq(beat == 0),
+            ]
         with m.Elif(self.sent):
             m.d.sync += held.eq(0)
         with m.If(kept | self.rows.store & self.rows.stored):
@@ -188,11 +259,15 @@ class Mover(wiring.Component):
                 m.d.sync += self.active.eq(0)
             with m.Else():
                 m.d.sync += [
-                    left[_BURST_BITS:].eq(left[_BURST_BITS:] - 1), self.address[_BURST_BITS:].eq(self.address[_BURST_BITS:] + 1),
+                    left[_BURST_BITS:].eq(left[_BURST_BITS:] - 1),
+                    self.address[_BURST_BITS:].eq(self.address[_BURST_BITS:] + 1),
                 ]
         with m.If(self.move):
             m.d.sync += [
-                self.active.eq(1), self.address.eq(self.value), left.eq(Mux(self.tile, 3, self.number)), writes.eq(self.write),
+                self.active.eq(1),
+                self.address.eq(self.value),
+                left.eq(Mux(self.tile, 3, self.number)),
+                writes.eq(self.write),
                 tile.eq(self.tile),
             ]
         with m.If(self.clear):
@@ -201,15 +276,15 @@ class Mover(wiring.Component):
             m.d.sync += self.rows.row.eq(self.value)
 
     def _words(self, m, position, taken, rest, take, run, long, word_out, lost):
-        """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most significant byte first. In a run the odd
-        word begins in the last beat of the even one."""
+        """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most
+        significant byte first. In a run the odd word begins in the last beat of the even one."""
         port = self.memory
         begun = Signal()
-        number = Signal(2)                              # of the field
-        first = self.odd & ~begun                       # half a beat before the word
+        number = Signal(2)  # of the field
+        first = self.odd & ~begun  # half a beat before the word
         step = Signal()
         m.d.comb += step.eq(taken | rest & self.field_ready)
-        whole, blank = Signal(), Signal()               # the word is complete; all its bits are zero
+        whole, blank = Signal(), Signal()  # the word is complete; all its bits are zero
         passed = Signal()
         m.d.comb += passed.eq(whole & blank & run & word_out)
         with m.If(step):
@@ -224,33 +299,47 @@ class Mover(wiring.Component):
             m.d.sync += self.word.eq(0)
         with m.If(self.fetch | take | lost):
             m.d.sync += [begun.eq(0), number.eq(0)]
-        old = Signal(24, reset_less=True)               # the last three bytes of the beat before
+        old = Signal(24, reset_less=True)  # the last three bytes of the beat before
         with m.If(step):
             m.d.sync += old.eq(port.r.payload.data[8:])
         new = [port.r.payload.data.word_select(k, 8) for k in range(4)]
         last = [None, *(old.word_select(k, 8) for k in range(3))]
         is_ub = number == 3
-        even = Mux(is_ub, Cat(new[1], new[0], last[3], Const(0, 8)), Cat(new[2], new[1], new[0], last[3]))
-        odd = Mux(is_ub, Cat(last[3], last[2], last[1], Const(0, 8)), Cat(new[0], last[3], last[2], last[1]))
+        even = Mux(
+            is_ub, Cat(new[1], new[0], last[3], Const(0, 8)), Cat(new[2], new[1], new[0], last[3])
+        )
+        odd = Mux(
+            is_ub,
+            Cat(last[3], last[2], last[1], Const(0, 8)),
+            Cat(new[0], last[3], last[2], last[1]),
+        )
         value = Signal(32)
         m.d.comb += value.eq(Mux(self.odd, odd, even))
         filled = Signal()
         m.d.comb += [
-            filled.eq(step & ~first), self.field.eq(filled), self.field_address.eq(Cat(number, ~self.slot)),
+            filled.eq(step & ~first),
+            self.field.eq(filled),
+            self.field_address.eq(Cat(number, ~self.slot)),
             self.field_data.eq(Mux(number == 0, (value[:8] - 1)[:8], value)),
         ]
-        some, marked = Signal(), Signal()               # (marked: a field of the word is not zero)
-        before = Signal()                               # the word at work is blank
+        some, marked = Signal(), Signal()  # (marked: a field of the word is not zero)
+        before = Signal()  # the word at work is blank
         short = value[:24].any()
         m.d.comb += [
-            some.eq(short | value[24:].any()), blank.eq(~marked & ~short), whole.eq(filled & is_ub),
+            some.eq(short | value[24:].any()),
+            blank.eq(~marked & ~short),
+            whole.eq(filled & is_ub),
         ]
         with m.If(filled):
             m.d.sync += marked.eq(Mux(number == 0, short, marked | some))
         with m.If(filled):
             with m.Switch(number):
                 with m.Case(0):
-                    m.d.sync += [self.told.flags.eq(value[8:16]), self.told.opcode.eq(value[16:24]), self.told.length.eq(value[:8].any())]
+                    m.d.sync += [
+                        self.told.flags.eq(value[8:16]),
+                        self.told.opcode.eq(value[16:24]),
+                        self.told.length.eq(value[:8].any()),
+                    ]
                 with m.Case(1):
                     m.d.sync += self.told.high.eq(some)
                 with m.Case(2):
@@ -261,7 +350,11 @@ class Mover(wiring.Component):
         with m.If(self.fetch):
             m.d.sync += [run.eq(0), before.eq(0)]
         with m.Elif(take):
-            m.d.sync += [run.eq(~marked & before & ~self.active & self.odd), long.eq(run), before.eq(~marked)]
+            m.d.sync += [
+                run.eq(~marked & before & ~self.active & self.odd),
+                long.eq(run),
+                before.eq(~marked),
+            ]
         skipped = Signal(_RUN_BITS)
         m.d.comb += self.skip.eq(skipped.any())
         with m.If(self.fetch):
@@ -269,7 +362,9 @@ class Mover(wiring.Component):
         with m.Elif(passed ^ (self.next & self.skip)):
             # One more or one less, without a carry chain.
             second = ~(skipped[0] ^ passed)
-            m.d.sync += skipped.eq(skipped ^ Cat(Const(1, 1), second, second & ~(skipped[1] ^ passed)))
+            m.d.sync += skipped.eq(
+                skipped ^ Cat(Const(1, 1), second, second & ~(skipped[1] ^ passed))
+            )
         with m.If(self.fetch | take):
             m.d.sync += self.error.eq(0)
         with m.Elif(taken & port.r.payload.error):

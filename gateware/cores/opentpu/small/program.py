@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: start checks, decoding, faults (specification, sections 3 and 6). Pure Python.
+"""Microprogram of the small engine: start checks, decoding, faults (specification, sections 3 and
+6). Pure Python.
 
-Addresses of main memory are kept in vectors of four bytes, program positions in half words, so that nothing is multiplied and
-every check is one addition and its carry.
+Addresses of main memory are kept in vectors of four bytes, program positions in half words, so that
+nothing is multiplied and every check is one addition and its carry.
 """
+
 from ....isa.registers import COMMON_REGISTERS
 from ....microcode.program import Microprogram
 from ..isa import ISA
@@ -11,7 +13,8 @@ from .instructions import MACHINE, External
 
 __all__ = ["PARTS", "microprogram"]
 
-#: Half words of an instruction. The largest multiple by a power of two below 2**31, half words of the longest program, is that by 2**28.
+#: Half words of an instruction. The largest multiple by a power of two below 2**31, half words of
+#: the longest program, is that by 2**28.
 _SIZE = ISA.storage[0].size // 2
 _STEPS = 29
 #: Registers that a fault may name by their offset; what a fault says of a part of the word.
@@ -26,12 +29,25 @@ def _numbers(*values):
 def _constants(params):
     codes = ISA.fault_codes
     return {
-        **_numbers(0, 1, 2, 3, 4), "SIZE": _SIZE, **_numbers(0xFFFF_FFFF, 1 << 16, 0xFFFF_FFFE),
+        **_numbers(0, 1, 2, 3, 4),
+        "SIZE": _SIZE,
+        **_numbers(0xFFFF_FFFF, 1 << 16, 0xFFFF_FFFE),
         "FETCH_FAILED": 1 << 31 | codes["bus_error"],
-        "UB_ROWS": params["ub_rows"], "ACC_ROWS": params["acc_rows"], "CAPACITY": params["wfifo_tiles"] + 1,
-        **{f"{r.name.upper()}_OFFSET": r.offset for r in (*COMMON_REGISTERS, *ISA.registers) if r.name in _NAMED},
-        **{name.upper(): codes[name] for name in sorted(codes, key=codes.get) if name != "bad_config"},
-        **{f"SIZE_{k}": _SIZE << k for k in range(_STEPS)}}
+        "UB_ROWS": params["ub_rows"],
+        "ACC_ROWS": params["acc_rows"],
+        "CAPACITY": params["wfifo_tiles"] + 1,
+        **{
+            f"{r.name.upper()}_OFFSET": r.offset
+            for r in (*COMMON_REGISTERS, *ISA.registers)
+            if r.name in _NAMED
+        },
+        **{
+            name.upper(): codes[name]
+            for name in sorted(codes, key=codes.get)
+            if name != "bad_config"
+        },
+        **{f"SIZE_{k}": _SIZE << k for k in range(_STEPS)},
+    }
 
 
 def microprogram(params):
@@ -40,7 +56,18 @@ def microprogram(params):
 
 
 #: Where runs and instructions begin. MMC and ACT are one, RHM and WHM another.
-_ENTRIES = ("start", "nop", "nothing", "transfer", "rw", "compute", "sync", "hlt", "illegal", "halt")
+_ENTRIES = (
+    "start",
+    "nop",
+    "nothing",
+    "transfer",
+    "rw",
+    "compute",
+    "sync",
+    "hlt",
+    "illegal",
+    "halt",
+)
 
 _START = f"""
 idle:       hold DETAIL ?ALWAYS idle
@@ -88,8 +115,9 @@ head:       load REMAIN; sub SIZE >REMAIN
 word:       dispatch ?NO_WORD word
 """
 
-# In the common case no addition or subtraction of a word's checks has a carry: AWRY, looked at once, says that one had, and ODD that
-# a field is wrong. Either leads to a second, closer look, taken in the order of the faults.
+# In the common case no addition or subtraction of a word's checks has a carry: AWRY, looked at
+# once, says that one had, and ODD that a field is wrong. Either leads to a second, closer look,
+# taken in the order of the faults.
 _WORDS = """
 nop:        retire ?ODD bad_word
             sub SIZE >REMAIN

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of a whole OPU program before it runs (specification, section 6: every fault but ``bus`` follows from program,
-parameters, region table and window). Pure Python."""
+"""Checks of a whole OPU program before it runs (specification, section 6: every fault but ``bus``
+follows from program, parameters, region table and window). Pure Python."""
 
 from ....isa.outcome import RunFault
 
@@ -8,11 +8,18 @@ __all__ = ["check_job", "describe", "lint"]
 
 _REGISTERS = ("shape.ifm", "shape.ofm", "shape.ker", "mem.ifm", "mem.ofm")
 _BUFFERS = ("ifm", "ker", "bias", "ofm")
-_RANGES = ("", "the window ends below the last row of ifm", "the window ends past the last column of ifm",
-           "the tap is not one of the kernel's", "the kernel is too large: taps * max(input * output channels, 1024) "
-           "passes 36864", "the pool window has more rows than ofm", "the pool window has more columns than ofm",
-           "ifm has fewer rows than the residual needs", "ifm has fewer columns than the residual needs",
-           "ifm has fewer channels than the residual needs")
+_RANGES = (
+    "",
+    "the window ends below the last row of ifm",
+    "the window ends past the last column of ifm",
+    "the tap is not one of the kernel's",
+    "the kernel is too large: taps * max(input * output channels, 1024) passes 36864",
+    "the pool window has more rows than ofm",
+    "the pool window has more columns than ofm",
+    "ifm has fewer rows than the residual needs",
+    "ifm has fewer columns than the residual needs",
+    "ifm has fewer channels than the residual needs",
+)
 
 
 def _names(names, mask):
@@ -26,52 +33,75 @@ def _shape(shape):
 def _capacity(step, machine, params):
     """What does not fit, of the decoded word ``step`` before ``machine``."""
     from .. import geometry
+
     values = step.values
     pi, po = params["pi"], params["po"]
     if step.instruction.mnemonic == "ld.ker":
         shape = machine.ker_n, machine.ofm[2], machine.ifm[2]
-        return (f"a kernel of {_shape(shape)} weights takes {geometry.ker_rows(*shape, pi, po)} rows of {pi * po} and this "
-                f"build has {params['ker_rows']} (ker_rows)")
+        return (
+            f"a kernel of {_shape(shape)} weights takes {geometry.ker_rows(*shape, pi, po)} "
+            f"rows of {pi * po} and this "
+            f"build has {params['ker_rows']} (ker_rows)"
+        )
     shape = values["h"], values["w"], values["c"]
     if step.instruction.mnemonic == "@shape.ifm":
-        return (f"ifm of {_shape(shape)} takes {geometry.ifm_lines(shape)} lines of 16 elements and this build has "
-                f"{params['ifm_lines']} (ifm_lines)")
-    return (f"ofm of {_shape(shape)} takes {geometry.ofm_lines(shape, po)} lines of {po} elements and this build has "
-            f"{params['ofm_lines']} (ofm_lines)")
+        return (
+            f"ifm of {_shape(shape)} takes {geometry.ifm_lines(shape)} lines of 16 elements "
+            f"and this build has "
+            f"{params['ifm_lines']} (ifm_lines)"
+        )
+    return (
+        f"ofm of {_shape(shape)} takes {geometry.ofm_lines(shape, po)} lines of {po} elements "
+        f"and this build has "
+        f"{params['ofm_lines']} (ofm_lines)"
+    )
 
 
 def describe(fault, word, machine):
-    """A sentence on ``fault`` (:class:`~.outcome.RunFault`), raised by ``word`` in front of ``machine``."""
+    """A sentence on ``fault`` (:class:`~.outcome.RunFault`), raised by ``word`` in front of
+    ``machine``."""
     from ..isa import ISA
+
     name, detail = fault.name, fault.detail
-    text = {"illegal_op": lambda: f"opcode {detail} is no instruction",
-            "bad_field": lambda: f"the field at bit {detail} has an illegal value",
-            "undef_reg": lambda: f"not set before: {_names(_REGISTERS, detail)}",
-            "undef_buf": lambda: f"not valid here: {_names(_BUFFERS, detail)}",
-            "range": lambda: _RANGES[detail],
-            "capacity": lambda: _capacity(ISA.decode(word), machine, machine.params),
-            "region": lambda: f"the array at {detail:#x} passes the end of region {detail >> 28}",
-            "window": lambda: f"the array at {detail:#x} of main memory leaves the memory window"}[name]()
+    text = {
+        "illegal_op": lambda: f"opcode {detail} is no instruction",
+        "bad_field": lambda: f"the field at bit {detail} has an illegal value",
+        "undef_reg": lambda: f"not set before: {_names(_REGISTERS, detail)}",
+        "undef_buf": lambda: f"not valid here: {_names(_BUFFERS, detail)}",
+        "range": lambda: _RANGES[detail],
+        "capacity": lambda: _capacity(ISA.decode(word), machine, machine.params),
+        "region": lambda: f"the array at {detail:#x} passes the end of region {detail >> 28}",
+        "window": lambda: f"the array at {detail:#x} of main memory leaves the memory window",
+    }[name]()
     return f"{text}: fault {name}"
 
 
 def _overlaps(step, machine):
     """A sentence on rows that overlap, or ``None``."""
     if step.mnemonic == "ld.ifm" and machine.ifm_mem_w < machine.ifm[1]:
-        return f"rows overlap: ifm has {machine.ifm[1]} columns and its map in memory {machine.ifm_mem_w}"
+        return (
+            f"rows overlap: ifm has {machine.ifm[1]} columns and its map in memory "
+            f"{machine.ifm_mem_w}"
+        )
     if step.mnemonic == "store" and machine.ofm_mem[1] < machine.result_shape()[1]:
-        return f"rows overlap: the result has {machine.result_shape()[1]} columns and its map in memory {machine.ofm_mem[1]}"
+        return (
+            f"rows overlap: the result has {machine.result_shape()[1]} columns and its map in "
+            f"memory {machine.ofm_mem[1]}"
+        )
     return None
 
 
 def lint(items, params):
-    """Pairs (index of the instruction or ``None``, message), and triples with ``"error"``, for the assembler.
+    """Pairs (index of the instruction or ``None``, message), and triples with ``"error"``, for the
+    assembler.
 
-    ``items`` have ``word`` and ``raw``. Words behind the first ``end`` are never executed and not looked at; after the
-    first fault nothing is. A written instruction too large for ``params`` is an error, a raw word never.
+    ``items`` have ``word`` and ``raw``. Words behind the first ``end`` are never executed and not
+    looked at; after the first fault nothing is. A written instruction too large for ``params`` is
+    an error, a raw word never.
     """
     from ..isa import ISA
     from ..model.sequence import Sequence
+
     machine = Sequence(params or "8-8-16-16", params)
     faulted = False
     for index, item in enumerate(items):
@@ -87,12 +117,17 @@ def lint(items, params):
         except RunFault as fault:
             faulted = True
             message = describe(fault, item.word, machine)
-            yield (index, message, "error") if fault.name == "capacity" and not item.raw else (index, message)
+            yield (
+                (index, message, "error")
+                if fault.name == "capacity" and not item.raw
+                else (index, message)
+            )
     yield None, "the program has no end", "error"
 
 
 def check_job(program, registers, params):
-    """Refuses a job that this build cannot hold, before its core is started; messages on what else would end it early.
+    """Refuses a job that this build cannot hold, before its core is started; messages on what else
+    would end it early.
 
     Parameters
     ----------
@@ -112,15 +147,18 @@ def check_job(program, registers, params):
     """
     from ..isa import REGIONS
     from ..model.sequence import FULL_REGION, Regions, Sequence
+
     for r in range(REGIONS):
         limit = registers.get(f"region_limit[{r}]", 0)
         if limit > FULL_REGION:
-            raise ValueError(f'registers."region_limit[{r}]" = {limit:#x}: expected at most {FULL_REGION:#x}')
+            raise ValueError(
+                f'registers."region_limit[{r}]" = {limit:#x}: expected at most {FULL_REGION:#x}'
+            )
     begin, regions = registers["program_address"], Regions(registers)
     machine, found = Sequence(params, params, regions), []
     end = begin + len(program.data)
     for offset in range(0, len(program.data) - 3, 4):
-        word = int.from_bytes(program.data[offset:offset + 4], "little")
+        word = int.from_bytes(program.data[offset : offset + 4], "little")
         line = program.lines.get(offset)
         where = str(line) if line is not None else f"the instruction at {begin + offset:#x}"
         if not regions.holds(begin + offset, 4):
@@ -132,9 +170,15 @@ def check_job(program, registers, params):
             if fault.name == "capacity":
                 raise ValueError(message) from None
             # The assembler has spoken of what follows from the program alone.
-            return found if line is not None and fault.name not in ("region", "window") else [*found, message]
+            return (
+                found
+                if line is not None and fault.name not in ("region", "window")
+                else [*found, message]
+            )
         if step.mnemonic == "end":
             return found
         if step.bytes_written and step.array.address < end and begin < sum(step.array):
-            found.append(f"{where}: may write the program itself, whose old or new words are then executed")
+            found.append(
+                f"{where}: may write the program itself, whose old or new words are then executed"
+            )
     return [*found, "the program has no end: fault fetch"]

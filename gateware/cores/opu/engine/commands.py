@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Command layouts of the compute part and of the starts of its loads.
 
-Channel counts travel as logarithms: ``ifm_c`` as log2 - 4 (16, 32, 64: 0, 1, 2), ``ofm_c`` as log2 (1..6). All values are legal
-as the specification's sections 3 and 4 have it; nobody checks them again.
+Channel counts travel as logarithms: ``ifm_c`` as log2 - 4 (16, 32, 64: 0, 1, 2), ``ofm_c`` as log2
+(1..6). All values are legal as the specification's sections 3 and 4 have it; nobody checks them
+again.
 """
+
 from amaranth import signed
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
 from ..types import type_set
 
-__all__ = ["ConvKind", "bias_load_layout", "conv_layout", "ifm_load_layout", "ker_load_layout", "out_layout", "post_layout"]
+__all__ = [
+    "ConvKind",
+    "bias_load_layout",
+    "conv_layout",
+    "ifm_load_layout",
+    "ker_load_layout",
+    "out_layout",
+    "post_layout",
+]
 
 
 class ConvKind(enum.Enum, shape=2):
     """How a convolution's sums meet what is there already (section 4.4)."""
+
     PLAIN = 0
     BIAS = 1
     ACC = 2
@@ -26,20 +37,53 @@ def row_bits(params):
 
 
 def conv_layout(params):
-    """A ``conv``: tap at ``row`` of the ring, window at ``h``, ``w`` of an ``ifm`` that is ``ifm_w`` wide, to ``ofm_h`` x ``ofm_w``."""
-    return data.StructLayout({
-        "kind": ConvKind, "h": 4, "w": 4, "stride_h": 3, "stride_w": 3, "ifm_w": 7, "ofm_h": 7, "ofm_w": 7,
-        "ifm_c": 2, "ofm_c": 3, "row": row_bits(params), "ifm_bank": 1, "ofm_bank": 1, "bias_copy": 1,
-        "ifm_shift": signed(8), "bias_shift": signed(8),
-    })
+    """A ``conv``: tap at ``row`` of the ring, window at ``h``, ``w`` of an ``ifm`` that is
+    ``ifm_w`` wide, to ``ofm_h`` x ``ofm_w``."""
+    return data.StructLayout(
+        {
+            "kind": ConvKind,
+            "h": 4,
+            "w": 4,
+            "stride_h": 3,
+            "stride_w": 3,
+            "ifm_w": 7,
+            "ofm_h": 7,
+            "ofm_w": 7,
+            "ifm_c": 2,
+            "ofm_c": 3,
+            "row": row_bits(params),
+            "ifm_bank": 1,
+            "ofm_bank": 1,
+            "bias_copy": 1,
+            "ifm_shift": signed(8),
+            "bias_shift": signed(8),
+        }
+    )
 
 
 def post_layout(params):
-    """A ``store`` without its addresses: ``ofm`` of ``ofm_h`` x ``ofm_w``, pooled to ``out_h`` x ``out_w``."""
-    return data.StructLayout({
-        "ofm_h": 7, "ofm_w": 7, "ofm_c": 3, "act": 2, "order": 2, "add_ifm": 1, "pool_h": 4, "pool_w": 4,
-        "pool_h_stride": 3, "pool_w_stride": 3, "out_h": 7, "out_w": 7, "ofm_bank": 1, "ifm_bank": 1, "ifm_w": 7, "ifm_c": 2,
-    })
+    """A ``store`` without its addresses: ``ofm`` of ``ofm_h`` x ``ofm_w``, pooled to ``out_h`` x
+    ``out_w``."""
+    return data.StructLayout(
+        {
+            "ofm_h": 7,
+            "ofm_w": 7,
+            "ofm_c": 3,
+            "act": 2,
+            "order": 2,
+            "add_ifm": 1,
+            "pool_h": 4,
+            "pool_w": 4,
+            "pool_h_stride": 3,
+            "pool_w_stride": 3,
+            "out_h": 7,
+            "out_w": 7,
+            "ofm_bank": 1,
+            "ifm_bank": 1,
+            "ifm_w": 7,
+            "ifm_c": 2,
+        }
+    )
 
 
 def out_layout(params):
@@ -57,7 +101,8 @@ def ifm_load_layout(params, beat_bytes):
 
 
 def ker_load_layout(params, beat_bytes):
-    """One cycle of ``start`` with the first row of the ring and the channels, then the beats of a whole kernel."""
+    """One cycle of ``start`` with the first row of the ring and the channels, then the beats of a
+    whole kernel."""
     return _load_layout(beat_bytes, {"row": row_bits(params), "ifm_c": 2, "ofm_c": 3})
 
 

@@ -7,15 +7,18 @@
                                  +-> DMA -+- loads --------+        |
                          memory 1 <-------+- stores, pads <---------+
 
-Fetch reads ahead, Decode checks everything that does not need data (:mod:`.decode`) and hands each instruction with a copy of its
-configuration to one of two queues, which work in program order each; :mod:`.scoreboard` says what waits for what between them.
-So the next tile is loaded, and the last one stored, while this one is convolved.
+Fetch reads ahead, Decode checks everything that does not need data (:mod:`.decode`) and hands each
+instruction with a copy of its configuration to one of two queues, which work in program order each;
+:mod:`.scoreboard` says what waits for what between them. So the next tile is loaded, and the last
+one stored, while this one is convolved.
 
-**End.** ``end`` and every fault that Decode finds wait until both queues are empty: an error of the memory on an older transfer comes
-first. Such an error, and an abort, stop both queues at once: requests that were made are paid, writes with empty masks; the
-convolutions under way are dropped, since nobody can see them. After an abort ``fault_pc`` is the oldest instruction that touches
-memory and is not complete, or the next to be decoded where there is none.
+**End.** ``end`` and every fault that Decode finds wait until both queues are empty: an error of the
+memory on an older transfer comes first. Such an error, and an abort, stop both queues at once:
+requests that were made are paid, writes with empty masks; the convolutions under way are dropped,
+since nobody can see them. After an abort ``fault_pc`` is the oldest instruction that touches memory
+and is not complete, or the next to be decoded where there is none.
 """
+
 from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 
@@ -50,21 +53,31 @@ class PipelinedEngine(Engine):
     control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`
     memory : Out, two memory ports: fetch, and all data
 
-    Counting: an instruction is retired when it is complete, one a cycle, and reads its 4 bytes then; bytes of transfers count as
-    they pass; the MACs of a convolution when it is complete. Classes of cycles and further counters: section 7.2.
+    Counting: an instruction is retired when it is complete, one a cycle, and reads its 4 bytes
+    then; bytes of transfers count as they pass; the MACs of a convolution when it is complete.
+    Classes of cycles and further counters: section 7.2.
     """
+
     floorplan = staticmethod(floorplan)
 
     def prepare(self):
         params, beat_bytes = self.params, self.beat_bytes
         line = params["pi"] * type_set(params).ifm_bytes
         if beat_bytes > line:
-            raise ValueError(f"Beat size must be at most pi elements of ifm, {line} bytes, not {beat_bytes}")
+            raise ValueError(
+                f"Beat size must be at most pi elements of ifm, {line} bytes, not {beat_bytes}"
+            )
         if params["out_lanes"] & params["out_lanes"] - 1:
-            raise ValueError(f"Parameter out_lanes must be a power of two, not {params['out_lanes']}")
+            raise ValueError(
+                f"Parameter out_lanes must be a power of two, not {params['out_lanes']}"
+            )
         self.compute = Compute(params=params, beat_bytes=beat_bytes, family=self.family)
-        return EngineControl(registers=ISA.registers, operations_bits=24, bytes_bits=(beat_bytes + _WORD_BYTES).bit_length(),
-                             counters=ISA.counters), 2
+        return EngineControl(
+            registers=ISA.registers,
+            operations_bits=24,
+            bytes_bits=(beat_bytes + _WORD_BYTES).bit_length(),
+            counters=ISA.counters,
+        ), 2
 
     def elaborate(self, platform):
         m = Module()
@@ -80,7 +93,9 @@ class PipelinedEngine(Engine):
         m.submodules.compute = compute = self.compute
         wiring.connect(m, fetch.memory, wiring.flipped(self.memory[0]))
         wiring.connect(m, dma.memory, wiring.flipped(self.memory[1]))
-        m.submodules.words = ResetInserter(finished)(ahead := StreamBuffer(shape=fetch.words.payload.shape()))
+        m.submodules.words = ResetInserter(finished)(
+            ahead := StreamBuffer(shape=fetch.words.payload.shape())
+        )
         wiring.connect(m, fetch.words, ahead.i)
         wiring.connect(m, ahead.o, decode.words)
         wiring.connect(m, decode.conv, convs.entries)
@@ -91,35 +106,69 @@ class PipelinedEngine(Engine):
         running, stopping, clearing = Signal(), Signal(), Signal(init=1)
         window = {"window_base": control.window_base[6:], "window_limit": control.window_limit[6:]}
         m.d.comb += [
-            fetch.start.eq(control.start), fetch.program.eq(control.program_address[6:]), fetch.length.eq(control.program_length),
-            *(getattr(part, name).eq(value) for part in (fetch, decode) for name, value in window.items()),
-            decode.start.eq(control.start), decode.program.eq(control.program_address[6:]),
-            decode.spent.eq(fetch.spent & ~ahead.o.valid), decode.outside.eq(fetch.outside),
-            regions.number.eq(decode.region), decode.region_base.eq(regions.base), decode.region_limit.eq(regions.limit),
-            regions.address.eq(control.bus.address), regions.write.eq(control.bus.write),
-            regions.write_data.eq(control.bus.write_data), control.bus.read_data.eq(regions.read_data),
-            decode.released.eq(dma.released), decode.finished.eq(convs.finished),
-            decode.conv_crowded.eq(dma.crowded), decode.transfer_crowded.eq(convs.crowded),
-            convs.released_count.eq(decode.released_count), convs.next_transfer.eq(decode.next_transfer),
-            convs.loading.eq(dma.loading), convs.done.eq(compute.conv_done),
-            dma.finished_count.eq(decode.finished_count), dma.next_conv.eq(decode.next_conv),
-            compute.ifm_load.eq(dma.ifm), compute.ker_load.eq(dma.ker), compute.bias_load.eq(dma.bias),
-            dma.post_done.eq(compute.post_done), compute.clear.eq(stopping | clearing),
-            fetch.stop.eq(stopping | decode.over), decode.stop.eq(stopping), dma.stop.eq(stopping),
+            fetch.start.eq(control.start),
+            fetch.program.eq(control.program_address[6:]),
+            fetch.length.eq(control.program_length),
+            *(
+                getattr(part, name).eq(value)
+                for part in (fetch, decode)
+                for name, value in window.items()
+            ),
+            decode.start.eq(control.start),
+            decode.program.eq(control.program_address[6:]),
+            decode.spent.eq(fetch.spent & ~ahead.o.valid),
+            decode.outside.eq(fetch.outside),
+            regions.number.eq(decode.region),
+            decode.region_base.eq(regions.base),
+            decode.region_limit.eq(regions.limit),
+            regions.address.eq(control.bus.address),
+            regions.write.eq(control.bus.write),
+            regions.write_data.eq(control.bus.write_data),
+            control.bus.read_data.eq(regions.read_data),
+            decode.released.eq(dma.released),
+            decode.finished.eq(convs.finished),
+            decode.conv_crowded.eq(dma.crowded),
+            decode.transfer_crowded.eq(convs.crowded),
+            convs.released_count.eq(decode.released_count),
+            convs.next_transfer.eq(decode.next_transfer),
+            convs.loading.eq(dma.loading),
+            convs.done.eq(compute.conv_done),
+            dma.finished_count.eq(decode.finished_count),
+            dma.next_conv.eq(decode.next_conv),
+            compute.ifm_load.eq(dma.ifm),
+            compute.ker_load.eq(dma.ker),
+            compute.bias_load.eq(dma.bias),
+            dma.post_done.eq(compute.post_done),
+            compute.clear.eq(stopping | clearing),
+            fetch.stop.eq(stopping | decode.over),
+            decode.stop.eq(stopping),
+            dma.stop.eq(stopping),
         ]
 
         # Retirement: several instructions may be complete in one cycle.
         due, ends = Signal(8), Signal()
         retired = Signal()
         m.d.comb += retired.eq(due != 0)
-        m.d.sync += due.eq(due + (decode.retired + dma.retired_load + dma.retired_write) + (convs.finished + ends) - retired)
+        m.d.sync += due.eq(
+            due
+            + (decode.retired + dma.retired_load + dma.retired_write)
+            + (convs.finished + ends)
+            - retired
+        )
 
         # The end of the run
-        code, pc, detail, word = Signal(8), Signal(30, reset_less=True), Signal(32, reset_less=True), Signal(32)
+        code, pc, detail, word = (
+            Signal(8),
+            Signal(30, reset_less=True),
+            Signal(32, reset_less=True),
+            Signal(32),
+        )
         closing, quiet = Signal(2), Signal(4)
         drained, stopped = Signal(), Signal()
         m.d.sync += [
-            drained.eq(decode.over & dma.empty & convs.empty & (due == 0) & fetch.idle & ~dma.failed),
+            drained.eq(
+                decode.over & dma.empty & convs.empty & (due == 0) & fetch.idle & ~dma.failed
+            ),
             quiet.eq(Cat(stopping & fetch.idle & dma.quiet & (due == 0), quiet)),
         ]
         m.d.comb += stopped.eq(quiet.all())
@@ -130,27 +179,52 @@ class PipelinedEngine(Engine):
                     with m.If(code == _CODE["aborted"]):
                         m.d.sync += pc.eq(Mux(dma.oldest, dma.oldest_pc, decode.pc))
             with m.Elif(dma.failed):
-                m.d.sync += [stopping.eq(1), code.eq(_CODE["bus"]), pc.eq(dma.failed_pc), word.eq(dma.failed_word),
-                             detail.eq(Cat(Const(0, 6), dma.failed_unit))]
+                m.d.sync += [
+                    stopping.eq(1),
+                    code.eq(_CODE["bus"]),
+                    pc.eq(dma.failed_pc),
+                    word.eq(dma.failed_word),
+                    detail.eq(Cat(Const(0, 6), dma.failed_unit)),
+                ]
             with m.Elif(drained):
                 m.d.comb += ends.eq(decode.code == 0)
-                m.d.sync += [closing.eq(1), code.eq(decode.code), pc.eq(decode.pc), detail.eq(decode.detail), word.eq(decode.word)]
+                m.d.sync += [
+                    closing.eq(1),
+                    code.eq(decode.code),
+                    pc.eq(decode.pc),
+                    detail.eq(decode.detail),
+                    word.eq(decode.word),
+                ]
             with m.Elif(control.abort):
                 m.d.sync += [stopping.eq(1), code.eq(_CODE["aborted"])]
         with m.If((closing != 0) & ~finished):
             m.d.sync += closing.eq(closing - 1)
             m.d.sync += finished.eq(closing == 1)
         with m.If(finished):
-            m.d.sync += [finished.eq(0), running.eq(0), stopping.eq(0), clearing.eq(1), quiet.eq(0), drained.eq(0)]
+            m.d.sync += [
+                finished.eq(0),
+                running.eq(0),
+                stopping.eq(0),
+                clearing.eq(1),
+                quiet.eq(0),
+                drained.eq(0),
+            ]
         with m.Elif(clearing & compute.idle):
             m.d.sync += clearing.eq(0)
         with m.If(control.start):
             m.d.sync += [running.eq(1), code.eq(0), detail.eq(0), word.eq(0)]
         m.d.comb += [
-            control.finish.eq(finished), control.fault_code.eq(code), control.fault_pc.eq(pc << 2), control.fault_detail.eq(detail),
-            control.ready.eq(~running & ~clearing & regions.ready), control.interrupt.eq(0),
-            control.val.fault_insn.eq(word), control.val.cap_types.eq(type_set(p).cap_types), control.val.cap_lanes.eq(cap_lanes(p)),
-            control.val.cap_ifm_lines.eq(p["ifm_lines"]), control.val.cap_ofm_lines.eq(p["ofm_lines"]),
+            control.finish.eq(finished),
+            control.fault_code.eq(code),
+            control.fault_pc.eq(pc << 2),
+            control.fault_detail.eq(detail),
+            control.ready.eq(~running & ~clearing & regions.ready),
+            control.interrupt.eq(0),
+            control.val.fault_insn.eq(word),
+            control.val.cap_types.eq(type_set(p).cap_types),
+            control.val.cap_lanes.eq(cap_lanes(p)),
+            control.val.cap_ifm_lines.eq(p["ifm_lines"]),
+            control.val.cap_ofm_lines.eq(p["ofm_lines"]),
             control.val.cap_ker_rows.eq(p["ker_rows"]),
         ]
 
@@ -168,28 +242,49 @@ class PipelinedEngine(Engine):
             m.d.comb += stall.eq(Stall.OTHER)
         waits = ~compute.conv_step
         m.d.sync += [
-            control.stall.eq(stall), control.inc.stall_ifm.eq(convs.wait_load & waits),
-            control.inc.stall_ker.eq(convs.wait_ker & waits), control.inc.stall_ofm.eq(convs.wait_store & waits),
+            control.stall.eq(stall),
+            control.inc.stall_ifm.eq(convs.wait_load & waits),
+            control.inc.stall_ker.eq(convs.wait_ker & waits),
+            control.inc.stall_ofm.eq(convs.wait_store & waits),
             control.inc.dma_busy.eq(dma.reading | dma.writing),
         ]
         m.d.comb += [
-            control.retired.eq(retired), control.operations.eq(convs.operations), control.bytes_written.eq(dma.bytes_written),
+            control.retired.eq(retired),
+            control.operations.eq(convs.operations),
+            control.bytes_written.eq(dma.bytes_written),
             control.bytes_read.eq(dma.bytes_read + Mux(retired, _WORD_BYTES, 0)),
         ]
         self._parts = fetch, decode, convs, dma
         return m
 
     def rows(self):
-        return Row("fetch", numbered=False), Row("loads", queue=True), Row("convolutions", queue=True), Row("stores", queue=True)
+        return (
+            Row("fetch", numbered=False),
+            Row("loads", queue=True),
+            Row("convolutions", queue=True),
+            Row("stores", queue=True),
+        )
 
     def activity(self):
-        """Rows of a timeline: both queues, the loads and what writes memory each by itself. A convolution has begun with its first products."""
+        """Rows of a timeline: both queues, the loads and what writes memory each by itself. A
+        convolution has begun with its first products."""
         fetch, decode, convs, dma = self._parts
         pc = decode.pc << 2
-        handed, conv = decode.transfer.valid & decode.transfer.ready, decode.conv.valid & decode.conv.ready
+        handed, conv = (
+            decode.transfer.valid & decode.transfer.ready,
+            decode.conv.valid & decode.conv.ready,
+        )
         kind = decode.transfer.payload.kind
         writes = (kind == DMAKind.STORE) | (kind == DMAKind.PAD)
         return {
-            "fetch": Activity(~fetch.idle), "loads": Activity(dma.reading, number=pc, takes=handed & ~writes, leaves=dma.retired_load),
-            "convolutions": Activity(self.compute.conv_step, number=pc, takes=conv, leaves=convs.finished),
-            "stores": Activity(dma.writing, number=pc, takes=handed & writes, leaves=dma.retired_write)}
+            "fetch": Activity(~fetch.idle),
+            "loads": Activity(
+                dma.reading, number=pc, takes=handed & ~writes, leaves=dma.retired_load
+            ),
+            "convolutions": Activity(
+                self.compute.conv_step, number=pc, takes=conv, leaves=convs.finished
+            ),
+            "stores": Activity(
+                dma.writing, number=pc, takes=handed & writes, leaves=dma.retired_write
+            ),
+        }

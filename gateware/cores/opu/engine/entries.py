@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decoder outputs: the extent of an array, and the entries of both queues."""
+
 from amaranth import Const, Mux, Signal
 from amaranth.utils import exact_log2
 
@@ -9,14 +10,21 @@ from .records import DMAKind
 
 __all__ = ["KINDS", "SPAN_BITS", "TRANSFERS", "fill_entries", "span_of"]
 
-TRANSFERS = {"ld.ifm": DMAKind.IFM, "ld.ker": DMAKind.KER, "ld.bias": DMAKind.BIAS, "store": DMAKind.STORE, "pad": DMAKind.PAD}
+TRANSFERS = {
+    "ld.ifm": DMAKind.IFM,
+    "ld.ker": DMAKind.KER,
+    "ld.bias": DMAKind.BIAS,
+    "store": DMAKind.STORE,
+    "pad": DMAKind.PAD,
+}
 KINDS = {"conv": ConvKind.PLAIN, "conv.bias": ConvKind.BIAS, "conv.acc": ConvKind.ACC}
 #: Bits of the extent of an array in units of 64 bytes.
 SPAN_BITS = 22
 
 
 def span_of(m, params, is_op, config, derived):
-    """Units of 64 bytes from the first to the last that a transfer touches, a cycle behind what it is worked out from."""
+    """Units of 64 bytes from the first to the last that a transfer touches, a cycle behind what it
+    is worked out from."""
     types = type_set(params)
     wide = exact_log2(types.ifm_bytes)
     # The last slot counts as far as its channels reach.
@@ -25,14 +33,20 @@ def span_of(m, params, is_op, config, derived):
     # In halves of a unit: the smallest tap is 32 weights.
     halves, bias = Signal(13), Signal(3)
     m.d.comb += [
-        halves.eq((config.ker_n << (config.ifm_c + config.ofm_c - 1)[:3]) << exact_log2(types.ker_bytes)), bias.eq(1),
+        halves.eq(
+            (config.ker_n << (config.ifm_c + config.ofm_c - 1)[:3]) << exact_log2(types.ker_bytes)
+        ),
+        bias.eq(1),
     ]
     for k in range(1, 7):
         with m.If(config.ofm_c == k):
             m.d.comb += bias.eq(-(-(types.bias_bytes << k) // 64))
     spans = {
-        "ld.ifm": (derived.ifm_slots << wide) + last_ifm, "store": (derived.out_slots << wide) + last_ofm,
-        "pad": derived.map_slots << wide, "ld.ker": (halves + 1) >> 1, "ld.bias": bias,
+        "ld.ifm": (derived.ifm_slots << wide) + last_ifm,
+        "store": (derived.out_slots << wide) + last_ofm,
+        "pad": derived.map_slots << wide,
+        "ld.ker": (halves + 1) >> 1,
+        "ld.bias": bias,
     }
     span = Signal(SPAN_BITS)
     chosen = 0
@@ -45,15 +59,18 @@ def span_of(m, params, is_op, config, derived):
 
 
 def fill_entries(m, *, conv, transfer, is_op, fields, config, derived, board, more):
-    """Everything that a convolution and a transfer take along, from the instruction at hand and the configuration.
+    """Everything that a convolution and a transfer take along, from the instruction at hand and the
+    configuration.
 
     Parameters
     ----------
-    conv, transfer : payloads of the two streams (:func:`~.records.conv_entry`, :func:`~.records.dma_entry`)
+    conv, transfer : payloads of the two streams (:func:`~.records.conv_entry`,
+        :func:`~.records.dma_entry`)
     is_op, fields : dicts by mnemonic
-    config, derived, board : :func:`~.derived.config_layout`, :class:`~.derived.Derived`, :class:`~.scoreboard.Scoreboard`
-    more : namespace of ``pc``, ``word``, ``first`` (where the array begins), ``positions`` of ofm, ``ifm_total``, ``shift_f``,
-        ``shift_b``, ``act``
+    config, derived, board : :func:`~.derived.config_layout`,
+        :class:`~.derived.Derived`, :class:`~.scoreboard.Scoreboard`
+    more : namespace of ``pc``, ``word``, ``first`` (where the array begins),
+        ``positions`` of ofm, ``ifm_total``, ``shift_f``, ``shift_b``, ``act``
     """
     f = fields["conv"]
     command = conv.command
@@ -62,14 +79,26 @@ def fill_entries(m, *, conv, transfer, is_op, fields, config, derived, board, mo
     m.d.sync += tap_row.eq(f.n << derived.tap_shift)
     m.d.comb += [
         conv.row.eq(board.kernel_row + tap_row),
-        conv.positions.eq(more.positions), conv.at.eq(board.next_transfer), conv.tap.eq(f.n), conv.ker.eq(board.conv_ker),
+        conv.positions.eq(more.positions),
+        conv.at.eq(board.next_transfer),
+        conv.tap.eq(f.n),
+        conv.ker.eq(board.conv_ker),
         conv.load.eq(Mux(is_op["conv.bias"], board.conv_load_bias, board.conv_load)),
         conv.store.eq(Mux(overwrites, board.conv_store_overwrite, board.conv_store)),
-        command.h.eq(f.h), command.w.eq(f.w), command.stride_h.eq(config.stride_h), command.stride_w.eq(config.stride_w),
-        command.ifm_w.eq(config.ifm_w), command.ofm_h.eq(config.ofm_h), command.ofm_w.eq(config.ofm_w),
-        command.ifm_c.eq(config.ifm_c), command.ofm_c.eq(config.ofm_c),
-        command.ifm_bank.eq(board.ifm_bank), command.ofm_bank.eq(Mux(overwrites, board.overwrite_bank, board.ofm_bank)),
-        command.bias_copy.eq(board.bias_copy), command.ifm_shift.eq(more.shift_f), command.bias_shift.eq(more.shift_b),
+        command.h.eq(f.h),
+        command.w.eq(f.w),
+        command.stride_h.eq(config.stride_h),
+        command.stride_w.eq(config.stride_w),
+        command.ifm_w.eq(config.ifm_w),
+        command.ofm_h.eq(config.ofm_h),
+        command.ofm_w.eq(config.ofm_w),
+        command.ifm_c.eq(config.ifm_c),
+        command.ofm_c.eq(config.ofm_c),
+        command.ifm_bank.eq(board.ifm_bank),
+        command.ofm_bank.eq(Mux(overwrites, board.overwrite_bank, board.ofm_bank)),
+        command.bias_copy.eq(board.bias_copy),
+        command.ifm_shift.eq(more.shift_f),
+        command.bias_shift.eq(more.shift_b),
     ]
     for name, kind in KINDS.items():
         with m.If(is_op[name]):
@@ -78,22 +107,47 @@ def fill_entries(m, *, conv, transfer, is_op, fields, config, derived, board, mo
     t, post = transfer, transfer.post
     width = config.ofm_mem_w
     m.d.comb += [
-        t.pc.eq(more.pc), t.word.eq(more.word), t.unit.eq(more.first), t.number.eq(board.next_transfer), t.at.eq(board.next_conv),
-        t.rows.eq(derived.out_h), t.columns.eq(derived.out_w), t.mem_w.eq(width), t.total.eq(more.ifm_total),
-        t.p.eq(fields["pad"].p), t.taps.eq(config.ker_n - 1), t.row.eq(board.next_kernel_row),
-        t.conv.eq(board.store_conv), t.bank.eq(board.next_ifm_bank),
-        post.ofm_h.eq(config.ofm_h), post.ofm_w.eq(config.ofm_w), post.ofm_c.eq(config.ofm_c), post.act.eq(more.act),
-        post.order.eq(config.order), post.add_ifm.eq(config.add_ifm), post.pool_h.eq(config.pool_h),
-        post.pool_w.eq(config.pool_w), post.pool_h_stride.eq(config.pool_i), post.pool_w_stride.eq(config.pool_j),
-        post.out_h.eq(derived.out_h + 1), post.out_w.eq(derived.out_w + 1), post.ofm_bank.eq(board.ofm_bank),
-        post.ifm_bank.eq(board.ifm_bank), post.ifm_w.eq(config.ifm_w), post.ifm_c.eq(config.ifm_c),
+        t.pc.eq(more.pc),
+        t.word.eq(more.word),
+        t.unit.eq(more.first),
+        t.number.eq(board.next_transfer),
+        t.at.eq(board.next_conv),
+        t.rows.eq(derived.out_h),
+        t.columns.eq(derived.out_w),
+        t.mem_w.eq(width),
+        t.total.eq(more.ifm_total),
+        t.p.eq(fields["pad"].p),
+        t.taps.eq(config.ker_n - 1),
+        t.row.eq(board.next_kernel_row),
+        t.conv.eq(board.store_conv),
+        t.bank.eq(board.next_ifm_bank),
+        post.ofm_h.eq(config.ofm_h),
+        post.ofm_w.eq(config.ofm_w),
+        post.ofm_c.eq(config.ofm_c),
+        post.act.eq(more.act),
+        post.order.eq(config.order),
+        post.add_ifm.eq(config.add_ifm),
+        post.pool_h.eq(config.pool_h),
+        post.pool_w.eq(config.pool_w),
+        post.pool_h_stride.eq(config.pool_i),
+        post.pool_w_stride.eq(config.pool_j),
+        post.out_h.eq(derived.out_h + 1),
+        post.out_w.eq(derived.out_w + 1),
+        post.ofm_bank.eq(board.ofm_bank),
+        post.ifm_bank.eq(board.ifm_bank),
+        post.ifm_w.eq(config.ifm_w),
+        post.ifm_c.eq(config.ifm_c),
     ]
     for name, kind in TRANSFERS.items():
         with m.If(is_op[name]):
             m.d.comb += t.kind.eq(kind)
     with m.If(is_op["ld.ifm"]):
-        m.d.comb += [t.rows.eq(config.ifm_h - 1), t.columns.eq(config.ifm_w - 1), t.mem_w.eq(config.ifm_mem_w),
-                     t.conv.eq(board.ifm_conv)]
+        m.d.comb += [
+            t.rows.eq(config.ifm_h - 1),
+            t.columns.eq(config.ifm_w - 1),
+            t.mem_w.eq(config.ifm_mem_w),
+            t.conv.eq(board.ifm_conv),
+        ]
     with m.If(is_op["ld.ker"]):
         m.d.comb += t.conv.eq(board.ker_conv)
     with m.If(is_op["ld.bias"]):

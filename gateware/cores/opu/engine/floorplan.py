@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Floorplan of large builds: sites of the multipliers and block RAMs.
 
-Every cycle each lane takes its own weights, adds to its own partial sums and writes them back, while all of them share the activations. So
-below the multipliers of a pair of lanes lie the weights and the partial sums of both, and the activations in the rows that are left.
+Every cycle each lane takes its own weights, adds to its own partial sums and writes them back,
+while all of them share the activations. So below the multipliers of a pair of lanes lie the weights
+and the partial sums of both, and the activations in the rows that are left.
 """
+
 from ....primitives.bram import block_names
 from ....primitives.floorplan import dsp_clusters, dsp_rows, pair_places, ram_rows
 from ..types import type_set
@@ -13,33 +15,50 @@ __all__ = ["floorplan"]
 
 
 def floorplan(device, params):
-    """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where a DSP makes one product, or ``device`` has no plan for so
-    many. Block RAMs have places where all of them fit."""
+    """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where a DSP makes
+    one product, or ``device`` has no plan for so many. Block RAMs have places where all of them
+    fit."""
     if params.get("multiplier") != "dsp_pair":
         return {}
     pairs, size = params["po"] // 2, params["pi"]
-    return pair_places(device, "compute.lanes.multipliers", pairs, size) | _block_rams(device, params, dsp_clusters(device, pairs, size))
+    return pair_places(device, "compute.lanes.multipliers", pairs, size) | _block_rams(
+        device, params, dsp_clusters(device, pairs, size)
+    )
 
 
 def _block_rams(device, params, clusters):
     rams, types = ram_rows(device), type_set(params)
-    where = {place: (row, column) for row, places in enumerate(dsp_rows(device)) for column, place in enumerate(places)}
+    where = {
+        place: (row, column)
+        for row, places in enumerate(dsp_rows(device))
+        for column, place in enumerate(places)
+    }
     ofm = block_names("ecp5", params["po"] * types.ofm, params["ofm_lines"])
     ker = block_names("ecp5", params["pi"] * types.ker, params["ker_rows"])
     found, taken = {}, set()
     for pair, cluster in enumerate(clusters):
-        # A row of block RAMs has as many as one of DSPs, and at the same columns; below a pair's DSPs they are its own.
+        # A row of block RAMs has as many as one of DSPs, and at the same columns; below a pair's
+        # DSPs they are its own.
         below = [rams[row][column] for row, column in map(where.get, cluster)]
         taken |= set(below)
-        mine = [f"compute.ofm.bank_{bank}.{name}" for offset, name in ofm for bank in range(params["ofm_banks"])
-                if offset // (2 * types.ofm) == pair]
-        left, right = ([f"compute.ker.lane_{2 * pair + lane}.{name}" for _, name in ker] for lane in range(2))
+        mine = [
+            f"compute.ofm.bank_{bank}.{name}"
+            for offset, name in ofm
+            for bank in range(params["ofm_banks"])
+            if offset // (2 * types.ofm) == pair
+        ]
+        left, right = (
+            [f"compute.ker.lane_{2 * pair + lane}.{name}" for _, name in ker] for lane in range(2)
+        )
         mine = [*left, *mine, *right]
         if len(mine) > len(below):
             return {}
         found |= dict(zip(mine, below, strict=False))
     row = ifm_row_elements(params)
-    ifm = [f"compute.ifm.bank_{bank}.{name}" for _, name in block_names("ecp5", row * types.ifm, -(-params["ifm_lines"] * 16 // row))
-           for bank in range(params["ifm_banks"])]
+    ifm = [
+        f"compute.ifm.bank_{bank}.{name}"
+        for _, name in block_names("ecp5", row * types.ifm, -(-params["ifm_lines"] * 16 // row))
+        for bank in range(params["ifm_banks"])
+    ]
     free = [place for row in reversed(rams) for place in row if place not in taken]
     return found | dict(zip(ifm, free, strict=False)) if len(ifm) <= len(free) else {}

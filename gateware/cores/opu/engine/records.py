@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Queue records: a convolution or a transfer, each with its configuration and its dependencies."""
+
 from amaranth.lib import data, enum
 
 from .commands import conv_layout, post_layout, row_bits
 
-__all__ = ["NUMBER_BITS", "PC_BITS", "UNIT_BITS", "DMAKind", "conv_entry", "dma_entry", "need_layout", "passed"]
+__all__ = [
+    "NUMBER_BITS",
+    "PC_BITS",
+    "UNIT_BITS",
+    "DMAKind",
+    "conv_entry",
+    "dma_entry",
+    "need_layout",
+    "passed",
+]
 
-#: Bits of the numbers that convolutions and transfers get, modulo their power of two, in program order.
+#: Bits of the numbers that convolutions and transfers get, modulo their power of two, in program
+#: order.
 NUMBER_BITS = 8
 #: Bits of a word address of the program, and of an address in units of 64 bytes.
 PC_BITS, UNIT_BITS = 30, 26
@@ -21,12 +32,14 @@ class DMAKind(enum.Enum, shape=3):
 
 
 def need_layout():
-    """An older instruction that must be over first: its number, and whether there is one at all (``fresh``)."""
+    """An older instruction that must be over first: its number, and whether there is one at all
+    (``fresh``)."""
     return data.StructLayout({"fresh": 1, "number": NUMBER_BITS})
 
 
 def passed(count, need):
-    """Whether ``need`` is met once ``count`` instructions (modulo) are over. Numbers are less than half their range apart."""
+    """Whether ``need`` is met once ``count`` instructions (modulo) are over. Numbers are less than
+    half their range apart."""
     distance = (count - need.number - 1)[:NUMBER_BITS]
     return ~need.fresh | ~distance[-1]
 
@@ -36,16 +49,26 @@ def conv_entry(params):
 
     Members
     -------
-    command : :func:`~.commands.conv_layout`, but for its row; row : its row, where the ring is thought to go on behind its end
+    command : :func:`~.commands.conv_layout`, but for its row; row : its row,
+        where the ring is thought to go on behind its end
     positions : of ofm, 1 to 2048
     at : number that the next transfer had when this entry was made
-    load, store, ker : needs: the load of ifm or bias; the store that reads what this one writes (or shares a port with it); the
-        load of the kernel, of which ``tap`` must have come
+    load, store, ker : needs: the load of ifm or bias;
+        the store that reads what this one writes (or shares a port with it); the load of the
+        kernel, of which ``tap`` must have come
     """
-    return data.StructLayout({
-        "command": conv_layout(params), "row": row_bits(params) + 1, "positions": 12, "at": NUMBER_BITS, "load": need_layout(), "store": need_layout(),
-        "ker": need_layout(), "tap": 6,
-    })
+    return data.StructLayout(
+        {
+            "command": conv_layout(params),
+            "row": row_bits(params) + 1,
+            "positions": 12,
+            "at": NUMBER_BITS,
+            "load": need_layout(),
+            "store": need_layout(),
+            "ker": need_layout(),
+            "tap": 6,
+        }
+    )
 
 
 def dma_entry(params):
@@ -58,14 +81,30 @@ def dma_entry(params):
     unit : where the array begins in main memory, in units of 64 bytes
     number : of this transfer; at : number that the next convolution had when this entry was made
     conv : need: the last convolution that must be over
-    rows, columns : positions of the map less one (``pad``: of the whole map in memory); mem_w : slots of a row in memory;
+    rows, columns : positions of the map less one (``pad``: of the whole map in memory);
+        mem_w : slots of a row in memory;
     total : of ``ld.ifm``, positions in all less one
     p : of ``pad``; taps : ker_n less one
     bank : of ifm, or copy of bias; row : first row of the kernel ring
     post : :func:`~.commands.post_layout`; ``ifm_c`` and ``ofm_c`` hold for loads as well
     """
-    return data.StructLayout({
-        "kind": DMAKind, "pc": PC_BITS, "word": 32, "unit": UNIT_BITS, "number": NUMBER_BITS, "at": NUMBER_BITS,
-        "conv": need_layout(), "rows": 10, "columns": 10, "mem_w": 10, "total": 11, "p": 4, "taps": 6, "bank": 1,
-        "row": row_bits(params), "post": post_layout(params),
-    })
+    return data.StructLayout(
+        {
+            "kind": DMAKind,
+            "pc": PC_BITS,
+            "word": 32,
+            "unit": UNIT_BITS,
+            "number": NUMBER_BITS,
+            "at": NUMBER_BITS,
+            "conv": need_layout(),
+            "rows": 10,
+            "columns": 10,
+            "mem_w": 10,
+            "total": 11,
+            "p": 4,
+            "taps": 6,
+            "bank": 1,
+            "row": row_bits(params),
+            "post": post_layout(params),
+        }
+    )

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scoreboard between convolutions and transfers: numbers of those in flight, banks, the kernel ring (section 9).
+"""Scoreboard between convolutions and transfers: numbers of those in flight, banks, the kernel ring
+(section 9).
 
-Convolutions go in order, and so do transfers; each kind is numbered. The decoder asks here what the instruction at hand must
-wait for in the other queue:
+Convolutions go in order, and so do transfers; each kind is numbered. The decoder asks here what the
+instruction at hand must wait for in the other queue:
 
 ============  =====================================================================================================
 conv          the load of ifm; the load of bias (``conv.bias``); its tap of the kernel; the last store that read the bank of
@@ -17,6 +18,7 @@ pad           none
 
 Among transfers nothing needs to be said: they are done in program order.
 """
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -38,44 +40,78 @@ class Scoreboard(wiring.Component):
 
     Members
     -------
-    released, finished : In, one cycle: the oldest transfer, the oldest convolution need no longer be waited for
+    released, finished : In, one cycle: the oldest transfer,
+        the oldest convolution need no longer be waited for
     released_count, finished_count : Out, of these since the start, modulo
     next_transfer, next_conv : Out, numbers the next ones get
-    push_conv, push_ifm, push_ker, push_bias, push_store, push_pad : In, one cycle: the decoder hands over one of these
+    push_conv, push_ifm, push_ker, push_bias, push_store, push_pad : In, one cycle: the decoder
+    hands over one of these
     overwrites : In, with ``push_conv``: it is not a ``conv.acc``
     residual : In, with ``push_store``
     kernel_rows : In, rows of the ring that a ``ld.ker`` now would take
-    ifm_bank, next_ifm_bank : Out, of ifm: in use, and where the next load goes; bias_copy, next_bias_copy alike
-    ofm_bank, overwrite_bank : Out, bank of ofm: in use, and where a ``conv`` or ``conv.bias`` writes
+    ifm_bank, next_ifm_bank : Out, of ifm: in use, and where the next load goes;
+        bias_copy, next_bias_copy alike
+    ofm_bank, overwrite_bank : Out, bank of ofm: in use,
+        and where a ``conv`` or ``conv.bias`` writes
     kernel_row, next_kernel_row : Out, first row of the kernel in use, and of the next
-    conv_load, conv_load_bias, conv_ker : Out, needs of a convolution: without and with bias, and its kernel
+    conv_load, conv_load_bias, conv_ker : Out, needs of a convolution: without and with bias,
+        and its kernel
     conv_store, conv_store_overwrite : Out, ... for its bank of ofm, of a ``conv.acc`` and of others
     ifm_conv, bias_conv, ker_conv, store_conv : Out, needs of transfers
     """
+
     def __init__(self, *, params):
         self.params = params
         need, bank, row, number = need_layout(), 1, row_bits(params), NUMBER_BITS
-        super().__init__({
-            "released": In(1), "finished": In(1), "released_count": Out(number), "finished_count": Out(number),
-            "next_transfer": Out(number), "next_conv": Out(number),
-            "push_conv": In(1), "push_ifm": In(1), "push_ker": In(1), "push_bias": In(1), "push_store": In(1), "push_pad": In(1),
-            "overwrites": In(1), "residual": In(1), "kernel_rows": In(row + 1),
-            "ifm_bank": Out(bank), "next_ifm_bank": Out(bank), "bias_copy": Out(bank), "next_bias_copy": Out(bank),
-            "ofm_bank": Out(bank), "overwrite_bank": Out(bank), "kernel_row": Out(row), "next_kernel_row": Out(row),
-            "conv_load": Out(need), "conv_load_bias": Out(need), "conv_ker": Out(need),
-            "conv_store": Out(need), "conv_store_overwrite": Out(need),
-            "ifm_conv": Out(need), "bias_conv": Out(need), "ker_conv": Out(need), "store_conv": Out(need),
-        })
+        super().__init__(
+            {
+                "released": In(1),
+                "finished": In(1),
+                "released_count": Out(number),
+                "finished_count": Out(number),
+                "next_transfer": Out(number),
+                "next_conv": Out(number),
+                "push_conv": In(1),
+                "push_ifm": In(1),
+                "push_ker": In(1),
+                "push_bias": In(1),
+                "push_store": In(1),
+                "push_pad": In(1),
+                "overwrites": In(1),
+                "residual": In(1),
+                "kernel_rows": In(row + 1),
+                "ifm_bank": Out(bank),
+                "next_ifm_bank": Out(bank),
+                "bias_copy": Out(bank),
+                "next_bias_copy": Out(bank),
+                "ofm_bank": Out(bank),
+                "overwrite_bank": Out(bank),
+                "kernel_row": Out(row),
+                "next_kernel_row": Out(row),
+                "conv_load": Out(need),
+                "conv_load_bias": Out(need),
+                "conv_ker": Out(need),
+                "conv_store": Out(need),
+                "conv_store_overwrite": Out(need),
+                "ifm_conv": Out(need),
+                "bias_conv": Out(need),
+                "ker_conv": Out(need),
+                "store_conv": Out(need),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         p = self.params
         transfer = Signal()
-        m.d.comb += transfer.eq(self.push_ifm | self.push_ker | self.push_bias | self.push_store | self.push_pad)
+        m.d.comb += transfer.eq(
+            self.push_ifm | self.push_ker | self.push_bias | self.push_store | self.push_pad
+        )
         m.d.sync += [
             self.released_count.eq(self.released_count + self.released),
             self.finished_count.eq(self.finished_count + self.finished),
-            self.next_transfer.eq(self.next_transfer + transfer), self.next_conv.eq(self.next_conv + self.push_conv),
+            self.next_transfer.eq(self.next_transfer + transfer),
+            self.next_conv.eq(self.next_conv + self.push_conv),
         ]
 
         # A record remembers an instruction until it is over, so that its number never grows stale.
@@ -96,8 +132,12 @@ class Scoreboard(wiring.Component):
 
         def copy(target, source):
             """``source`` as it will be after this cycle."""
-            m.d.sync += [target.number.eq(source.number),
-                         target.fresh.eq(source.fresh & ~(self.finished & (source.number == self.finished_count)))]
+            m.d.sync += [
+                target.number.eq(source.number),
+                target.fresh.eq(
+                    source.fresh & ~(self.finished & (source.number == self.finished_count))
+                ),
+            ]
 
         def younger(result, one, other):
             result = without_reset(m, result)
@@ -105,16 +145,29 @@ class Scoreboard(wiring.Component):
             m.d.comb += distance.eq(one.number - other.number)
             m.d.sync += [
                 result.fresh.eq(one.fresh | other.fresh),
-                result.number.eq(Mux(one.fresh & ~(other.fresh & distance[-1]), one.number, other.number)),
+                result.number.eq(
+                    Mux(one.fresh & ~(other.fresh & distance[-1]), one.number, other.number)
+                ),
             ]
 
-        last = of_conv("last_conv")                     # the last convolution of all
+        last = of_conv("last_conv")  # the last convolution of all
         with m.If(self.push_conv):
             take(last, self.next_conv)
-        before_ifm, before_bias, before_ker = of_conv("before_ifm"), of_conv("before_bias"), of_conv("before_ker")
-        loaded_ifm, loaded_bias, loaded_ker = of_transfer("loaded_ifm"), of_transfer("loaded_bias"), of_transfer("loaded_ker")
-        for push, before, loaded in ((self.push_ifm, before_ifm, loaded_ifm), (self.push_bias, before_bias, loaded_bias),
-                                     (self.push_ker, before_ker, loaded_ker)):
+        before_ifm, before_bias, before_ker = (
+            of_conv("before_ifm"),
+            of_conv("before_bias"),
+            of_conv("before_ker"),
+        )
+        loaded_ifm, loaded_bias, loaded_ker = (
+            of_transfer("loaded_ifm"),
+            of_transfer("loaded_bias"),
+            of_transfer("loaded_ker"),
+        )
+        for push, before, loaded in (
+            (self.push_ifm, before_ifm, loaded_ifm),
+            (self.push_bias, before_bias, loaded_bias),
+            (self.push_ker, before_ker, loaded_ker),
+        ):
             with m.If(push):
                 copy(before, last)
                 take(loaded, self.next_transfer)
@@ -127,8 +180,11 @@ class Scoreboard(wiring.Component):
         with m.If(self.push_bias):
             m.d.sync += self.bias_copy.eq(self.next_bias_copy)
         m.d.comb += [
-            self.ifm_conv.eq(before_ifm if p["ifm_banks"] == 2 else last), self.bias_conv.eq(before_bias),
-            self.store_conv.eq(last), self.conv_load.eq(loaded_ifm), self.conv_ker.eq(loaded_ker),
+            self.ifm_conv.eq(before_ifm if p["ifm_banks"] == 2 else last),
+            self.bias_conv.eq(before_bias),
+            self.store_conv.eq(last),
+            self.conv_load.eq(loaded_ifm),
+            self.conv_ker.eq(loaded_ker),
         ]
         younger(self.conv_load_bias, loaded_ifm, loaded_bias)
 
@@ -146,7 +202,8 @@ class Scoreboard(wiring.Component):
         with m.If(self.push_ker):
             m.d.sync += [self.kernel_row.eq(self.next_kernel_row), size.eq(self.kernel_rows)]
 
-        # Banks of ofm: the first convolution after a store that does not accumulate takes the other one.
+        # Banks of ofm: the first convolution after a store that does not accumulate takes the other
+        # one.
         stored = Signal()
         reads = [of_transfer(f"store_{bank}") for bank in range(p["ofm_banks"])]
         residual = of_transfer("residual")

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Exact arithmetic of the golden model, in integers (specification, sections 4.1, 4.4 and 4.5).
 
-Arrays are int64. Where 64 bits do not do (shifts by many places) numpy arrays of Python integers take their place.
+Arrays are int64. Where 64 bits do not do (shifts by many places) numpy arrays of Python integers
+take their place.
 """
+
 import numpy as np
 
 __all__ = ["activate", "conv_acc", "conv_bias", "dot", "pool", "requantise", "shifted"]
 
-_WORD = 62                    # bits that may be used of an int64, so that a sum of two still fits
+_WORD = 62  # bits that may be used of an int64, so that a sum of two still fits
 
 
 def dot(window, taps):
-    """S of section 4.4: [rows, columns, channels] x [outputs, channels] -> int64 [rows, columns, outputs]."""
+    """S of section 4.4: [rows, columns, channels] x [outputs, channels] -> int64 [rows, columns,
+    outputs]."""
     rows, columns, channels = window.shape
     return (window.reshape(-1, channels) @ taps.T).reshape(rows, columns, -1)
 
@@ -21,7 +24,8 @@ def _clamp(x, limits):
 
 
 def shifted(sums, places, types):
-    """``S * 2^places``, ties up, clamped to ``types.term_bits``: exactly what ``conv`` and ``conv.acc`` add.
+    """``S * 2^places``, ties up, clamped to ``types.term_bits``: exactly what ``conv`` and
+    ``conv.acc`` add.
 
     Clamping loses nothing: a term that it cuts saturates any sum with a value of OTYPE.
     """
@@ -46,7 +50,7 @@ def conv_acc(before, sums, f, types):
 
 def conv_bias(bias, sums, f, b, types):
     """``kappa_O(bias * 2^b + S * 2^f)``: one rounding, of the exact sum. ``bias`` is [outputs]."""
-    cut = max(-f, -b, 0)                       # fraction bits of the exact sum
+    cut = max(-f, -b, 0)  # fraction bits of the exact sum
     if max(types.dot_bits + f + cut, types.bias + b + cut, cut) > _WORD:
         sums, bias = sums.astype(object), bias.astype(object)
     exact = (sums << f + cut) + (bias << b + cut)
@@ -70,11 +74,15 @@ def activate(x, act):
 
 
 def pool(x, window):
-    """Step ``pool``: ``window`` = (rows, columns, row stride, column stride); left-over rows and columns are dropped."""
+    """Step ``pool``: ``window`` = (rows, columns, row stride, column stride); left-over rows and
+    columns are dropped."""
     high, wide, down, right = window
     rows, columns = (x.shape[0] - high) // down + 1, (x.shape[1] - wide) // right + 1
-    views = [x[a:a + (rows - 1) * down + 1:down, b:b + (columns - 1) * right + 1:right]
-             for a in range(high) for b in range(wide)]
+    views = [
+        x[a : a + (rows - 1) * down + 1 : down, b : b + (columns - 1) * right + 1 : right]
+        for a in range(high)
+        for b in range(wide)
+    ]
     result = views[0].copy()
     for view in views[1:]:
         np.maximum(result, view, out=result)

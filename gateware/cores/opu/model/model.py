@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of the OPU: every instruction and every fault, in integers, for all type sets (specification, 2 to 7)."""
+"""The golden model of the OPU: every instruction and every fault, in integers, for all type sets
+(specification, 2 to 7)."""
+
 import warnings
 
 import numpy as np
@@ -18,35 +20,46 @@ _WORD_BYTES = 4
 
 
 class SelfModifyingProgram(UserWarning):
-    """A program wrote to its own words; the model runs it as it was at the start, a core may not (section 2.4)."""
+    """A program wrote to its own words; the model runs it as it was at the start, a core may not
+    (section 2.4)."""
 
 
 class Model(machine.Model):
     """OPU, instruction by instruction.
 
-    What a run counts (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an instruction that
-    faults counts nothing (a core may have counted bytes moved before a bus error):
+    What a run counts (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an
+    instruction that faults counts nothing (a core may have counted bytes moved before a bus error):
 
     * ``instructions``: 1 each.
     * ``operations``: ``ofm_h*ofm_w*ofm_c*ifm_c`` for each ``conv*``.
     * ``bytes_read``: 4 for each instruction, and the elements of each load.
     * ``bytes_written``: the elements of each ``store``, the zeroed bytes of each ``pad``.
 
-    Cycles are unknown here: ``cycle_limit`` counts instructions instead, and a run that would issue more ends with status
-    ``"aborted"``, fault code 8, pc the next word. (A core takes at least one cycle for an instruction.)
+    Cycles are unknown here: ``cycle_limit`` counts instructions instead, and a run that would issue
+    more ends with status ``"aborted"``, fault code 8, pc the next word. (A core takes at least one
+    cycle for an instruction.)
 
-    A ``bus`` fault arises where memory ends, and is seen only where ``window_limit`` lies past it: its detail is the first
-    address past the end inside the array (or the word); the address of a core's request depends on how it cuts its bursts.
-    A store that raises it writes nothing here.
+    A ``bus`` fault arises where memory ends, and is seen only where ``window_limit`` lies past it:
+    its detail is the first address past the end inside the array (or the word); the address of a
+    core's request depends on how it cuts its bursts. A store that raises it writes nothing here.
     """
+
     ISA = ISA
 
     def __init__(self, params, memory):
         super().__init__(params, memory)
         self.types = type_set(params)
         self._dtypes = {bits: np.dtype(f"<i{bits // 8}") for bits in (8, 16, 32)}
-        self._run = {"ld.ifm": self._ld_ifm, "ld.ker": self._ld_ker, "ld.bias": self._ld_bias, "conv": self._conv,
-                     "conv.bias": self._conv, "conv.acc": self._conv, "store": self._store, "pad": self._pad}
+        self._run = {
+            "ld.ifm": self._ld_ifm,
+            "ld.ker": self._ld_ker,
+            "ld.bias": self._ld_bias,
+            "conv": self._conv,
+            "conv.bias": self._conv,
+            "conv.acc": self._conv,
+            "store": self._store,
+            "pad": self._pad,
+        }
 
     def reset(self):
         """Core reset. Nothing is kept from run to run."""
@@ -55,21 +68,31 @@ class Model(machine.Model):
 
     # For tools; no core shows its buffers.
 
-    ifm = property(lambda self: self._shown(IFM, self._ifm), doc="ifm after the last run, or None if invalid.")
-    ker = property(lambda self: self._shown(KER, self._ker), doc="ker after the last run, or None if invalid.")
-    bias = property(lambda self: self._shown(BIAS, self._bias), doc="bias after the last run, or None if invalid.")
-    ofm = property(lambda self: self._shown(OFM, self._ofm), doc="ofm after the last run, or None if invalid.")
+    ifm = property(
+        lambda self: self._shown(IFM, self._ifm), doc="ifm after the last run, or None if invalid."
+    )
+    ker = property(
+        lambda self: self._shown(KER, self._ker), doc="ker after the last run, or None if invalid."
+    )
+    bias = property(
+        lambda self: self._shown(BIAS, self._bias),
+        doc="bias after the last run, or None if invalid.",
+    )
+    ofm = property(
+        lambda self: self._shown(OFM, self._ofm), doc="ofm after the last run, or None if invalid."
+    )
 
     def _shown(self, bit, buffer):
         return buffer if self._sequence is not None and self._sequence.valid & bit else None
 
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run; see docs/how/contracts.md, section 6; ``trace`` is called in order, while memory holds what was written."""
+        """One run; see docs/how/contracts.md, section 6; ``trace`` is called in order, while memory
+        holds what was written."""
         self.take_registers(registers, trace)
         self._regions = Regions(self.reg)
         self._begin = self.reg["program_address"]
         self._end = self._begin + self.reg["program_length"]
-        self._program = self.memory[self._begin:self._end].copy()
+        self._program = self.memory[self._begin : self._end].copy()
         self._sequence = sequence = Sequence(self.params, self.params, self._regions)
         self._ifm = self._ker = self._bias = self._ofm = None
         self._wrote_program = False
@@ -97,9 +120,14 @@ class Model(machine.Model):
         except RunFault as stop:
             fault = stop
         faulty = fault is not None and fault.name != "aborted"
-        values = {"fault_insn": word if faulty else 0, "cap_types": self.types.cap_types,
-                  "cap_lanes": cap_lanes(self.params), "cap_ifm_lines": self.params["ifm_lines"],
-                  "cap_ofm_lines": self.params["ofm_lines"], "cap_ker_rows": self.params["ker_rows"]}
+        values = {
+            "fault_insn": word if faulty else 0,
+            "cap_types": self.types.cap_types,
+            "cap_lanes": cap_lanes(self.params),
+            "cap_ifm_lines": self.params["ifm_lines"],
+            "cap_ofm_lines": self.params["ofm_lines"],
+            "cap_ker_rows": self.params["ker_rows"],
+        }
         return self.outcome(fault, self._pc, counters, values)
 
     def _fetch(self, pc):
@@ -110,32 +138,48 @@ class Model(machine.Model):
         if pc + _WORD_BYTES > self.memory.size:
             raise RunFault("bus", pc)
         offset = pc - self._begin
-        return int.from_bytes(self._program[offset:offset + _WORD_BYTES].tobytes(), "little")
+        return int.from_bytes(self._program[offset : offset + _WORD_BYTES].tobytes(), "little")
 
     # Memory
 
     def _channels(self, address, shape, row_slots, bits):
         """Writable view [rows, columns, channels] of a map in memory."""
         size = bits // 8
-        return np.ndarray(shape, dtype=self._dtypes[bits], buffer=self.memory.data, offset=address,
-                          strides=(row_slots * SLOT * size, SLOT * size, size))
+        return np.ndarray(
+            shape,
+            dtype=self._dtypes[bits],
+            buffer=self.memory.data,
+            offset=address,
+            strides=(row_slots * SLOT * size, SLOT * size, size),
+        )
 
     def _flat(self, array, bits):
-        return np.frombuffer(self.memory.data, dtype=self._dtypes[bits], count=array.span * 8 // bits,
-                             offset=array.address).astype(np.int64)
+        return np.frombuffer(
+            self.memory.data,
+            dtype=self._dtypes[bits],
+            count=array.span * 8 // bits,
+            offset=array.address,
+        ).astype(np.int64)
 
     def _note_write(self, address, size):
         self.window.wrote(self._pc, address, size)
         if address < self._end and self._begin < address + size and not self._wrote_program:
             self._wrote_program = True
-            warnings.warn(f"the instruction at {self._pc:#x} writes {address:#x}..{address + size - 1:#x}, part of the "
-                          "program; the model goes on with the program as it was", SelfModifyingProgram, stacklevel=4)
+            warnings.warn(
+                f"the instruction at {self._pc:#x} writes "
+                f"{address:#x}..{address + size - 1:#x}, part of the "
+                "program; the model goes on with the program as it was",
+                SelfModifyingProgram,
+                stacklevel=4,
+            )
 
     # Loads (4.3)
 
     def _ld_ifm(self, step):
         s = self._sequence
-        self._ifm = self._channels(step.array.address, s.ifm, s.ifm_mem_w, self.types.ifm).astype(np.int64)
+        self._ifm = self._channels(step.array.address, s.ifm, s.ifm_mem_w, self.types.ifm).astype(
+            np.int64
+        )
 
     def _ld_ker(self, step):
         s = self._sequence
@@ -150,7 +194,10 @@ class Model(machine.Model):
         s = self._sequence
         top, left, tap = step.values["h"], step.values["w"], step.values["n"]
         down, right = s.stride
-        window = self._ifm[top:top + (s.ofm[0] - 1) * down + 1:down, left:left + (s.ofm[1] - 1) * right + 1:right]
+        window = self._ifm[
+            top : top + (s.ofm[0] - 1) * down + 1 : down,
+            left : left + (s.ofm[1] - 1) * right + 1 : right,
+        ]
         sums = arithmetic.dot(window, self._ker[tap])
         f, b = s.shift
         if step.mnemonic == "conv.bias":
@@ -175,7 +222,7 @@ class Model(machine.Model):
             x = self._residual(x)
         row_slots, (rows, columns, channels) = s.ofm_mem[1], x.shape
         size = types.ifm_bytes
-        overlap = columns > row_slots          # the later row stays; each is there when its writes are told
+        overlap = columns > row_slots  # the later row stays; each is there when its writes are told
         if not overlap:
             self._channels(step.array.address, x.shape, row_slots, types.ifm)[:] = x
         for i in range(rows):
@@ -205,5 +252,5 @@ class Model(machine.Model):
             else:
                 pieces = ((0, width), (slots - width, slots))
             for first, last in pieces:
-                self.memory[row + first * slot:row + last * slot] = 0
+                self.memory[row + first * slot : row + last * slot] = 0
                 self._note_write(row + first * slot, (last - first) * slot)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The registers of an OPU, what of its buffers is valid, and every fault but ``bus``: all that follows from the program
-without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure Python.
+"""The registers of an OPU, what of its buffers is valid, and every fault but ``bus``: all that
+follows from the program without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure
+Python.
 
 Golden model, assembler, host and tests walk through a program with the one :class:`Sequence` here.
 """
+
 from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
@@ -23,14 +25,16 @@ _SHAPE_IFM, _SHAPE_OFM, _SHAPE_KER, _MEM_IFM, _MEM_OFM = 1, 2, 4, 8, 16
 
 
 class Array(NamedTuple):
-    """A range of memory: ``address`` in main memory (ISA address where no region table is known) and ``span``, bytes from
-    the first to the last element."""
+    """A range of memory: ``address`` in main memory (ISA address where no region table is known)
+    and ``span``, bytes from the first to the last element."""
+
     address: int
     span: int
 
 
 class Step(NamedTuple):
     """One instruction that raises no fault by itself."""
+
     mnemonic: str
     values: dict
     array: Array | None = None
@@ -45,19 +49,25 @@ class Regions:
     Parameters
     ----------
     registers : dict
-        Register values by name (``"region_base[3]"``, ``"window_limit"``); unnamed ones are at reset.
+        Register values by name (``"region_base[3]"``, ``"window_limit"``); unnamed ones are at
+        reset.
     memory_size : int
         Reset value of ``window_limit``.
     """
+
     def __init__(self, registers=(), memory_size=1 << 32):
         given = dict(registers)
         self.base = [given.get(f"region_base[{r}]", r * FULL_REGION) & -64 for r in range(REGIONS)]
-        self.limit = [min(given.get(f"region_limit[{r}]", FULL_REGION) & -64, FULL_REGION) for r in range(REGIONS)]
+        self.limit = [
+            min(given.get(f"region_limit[{r}]", FULL_REGION) & -64, FULL_REGION)
+            for r in range(REGIONS)
+        ]
         self.window_base = given.get("window_base", 0) & -64
         self.window_limit = given.get("window_limit", memory_size) & -64
 
     def translate(self, region, unit, span):
-        """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``; raises :class:`~.outcome.RunFault`."""
+        """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``;
+        raises :class:`~.outcome.RunFault`."""
         offset = unit * 64
         if offset + span > self.limit[region]:
             raise RunFault("region", geometry.isa_address(region, unit))
@@ -73,17 +83,25 @@ class Regions:
 
 class _Untranslated:
     """ISA addresses as they are: for programs whose region table is not known."""
+
     def translate(self, region, unit, span):
         return Array(geometry.isa_address(region, unit), span)
 
 
-_METHODS = {i.mnemonic: "_" + i.mnemonic.replace("@", "set_").replace(".", "_") for i in ISA.instructions}
+_METHODS = {
+    i.mnemonic: "_" + i.mnemonic.replace("@", "set_").replace(".", "_") for i in ISA.instructions
+}
 
 
 @lru_cache(1 << 14)
 def _decode(word):
     decoded = ISA.decode(word)
-    return decoded.instruction.mnemonic if decoded.instruction else None, decoded.values, decoded.fault, decoded.detail
+    return (
+        decoded.instruction.mnemonic if decoded.instruction else None,
+        decoded.values,
+        decoded.fault,
+        decoded.detail,
+    )
 
 
 class Sequence:
@@ -107,6 +125,7 @@ class Sequence:
     valid : int
         Mask of valid buffers: 1 ifm, 2 ker, 4 bias, 8 ofm.
     """
+
     def __init__(self, types, params=None, regions=None):
         self.types = type_set(types)
         self.params = params
@@ -146,8 +165,13 @@ class Sequence:
 
     def _need_registers(self, mask):
         unset = 0
-        for bit, value in ((_SHAPE_IFM, self.ifm), (_SHAPE_OFM, self.ofm), (_SHAPE_KER, self.ker_n),
-                           (_MEM_IFM, self.ifm_mem_w), (_MEM_OFM, self.ofm_mem)):
+        for bit, value in (
+            (_SHAPE_IFM, self.ifm),
+            (_SHAPE_OFM, self.ofm),
+            (_SHAPE_KER, self.ker_n),
+            (_MEM_IFM, self.ifm_mem_w),
+            (_MEM_OFM, self.ofm_mem),
+        ):
             unset |= bit if value is None else 0
         if unset & mask:
             raise RunFault("undef_reg", unset & mask)
@@ -221,9 +245,13 @@ class Sequence:
     def _ld_ifm(self, mnemonic, values):
         self._need_registers(_SHAPE_IFM | _MEM_IFM)
         size = self.types.ifm_bytes
-        array = self.regions.translate(self.ifm_region, values["addr"], geometry.ifm_span(self.ifm, self.ifm_mem_w, size))
+        array = self.regions.translate(
+            self.ifm_region, values["addr"], geometry.ifm_span(self.ifm, self.ifm_mem_w, size)
+        )
         self.valid |= IFM
-        return Step(mnemonic, values, array, bytes_read=self.ifm[0] * self.ifm[1] * self.ifm[2] * size)
+        return Step(
+            mnemonic, values, array, bytes_read=self.ifm[0] * self.ifm[1] * self.ifm[2] * size
+        )
 
     def _ld_ker(self, mnemonic, values):
         self._need_registers(_SHAPE_IFM | _SHAPE_OFM | _SHAPE_KER)
@@ -231,7 +259,9 @@ class Sequence:
         if not geometry.kernel_legal(*volume):
             raise RunFault("range", 4)
         if self.params is not None:
-            self._need_room(KER, geometry.ker_rows(*volume, self.params["pi"], self.params["po"]), "ker_rows")
+            self._need_room(
+                KER, geometry.ker_rows(*volume, self.params["pi"], self.params["po"]), "ker_rows"
+            )
         span = geometry.ker_span(*volume, self.types.ker_bytes)
         array = self.regions.translate(self.ker_region, values["addr"], span)
         self.valid |= KER
@@ -248,9 +278,13 @@ class Sequence:
 
     def _conv(self, mnemonic, values, needs=0):
         self._need_buffers(IFM | KER | needs)
-        for detail, (first, count, step, size) in enumerate((
+        for detail, (first, count, step, size) in enumerate(
+            (
                 (values["h"], self.ofm[0], self.stride[0], self.ifm[0]),
-                (values["w"], self.ofm[1], self.stride[1], self.ifm[1])), 1):
+                (values["w"], self.ofm[1], self.stride[1], self.ifm[1]),
+            ),
+            1,
+        ):
             if first + (count - 1) * step >= size:
                 raise RunFault("range", detail)
         if values["n"] >= self.ker_n:
@@ -284,8 +318,11 @@ class Sequence:
                 if given[detail] > self.ifm[detail]:
                     raise RunFault("range", 7 + detail)
         size = self.types.ifm_bytes
-        array = self.regions.translate(self.ofm_region, values["addr"],
-                                       geometry.store_span(rows, columns, channels, self.ofm_mem[1], size))
+        array = self.regions.translate(
+            self.ofm_region,
+            values["addr"],
+            geometry.store_span(rows, columns, channels, self.ofm_mem[1], size),
+        )
         return Step(mnemonic, values, array, bytes_written=rows * columns * channels * size)
 
     def _pad(self, mnemonic, values):
@@ -293,8 +330,12 @@ class Sequence:
         size, width = self.types.ifm_bytes, values["p"]
         if not width:
             return Step(mnemonic, values)
-        array = self.regions.translate(self.ofm_region, values["addr"], geometry.pad_span(*self.ofm_mem, width, size))
-        return Step(mnemonic, values, array, bytes_written=geometry.pad_bytes(*self.ofm_mem, width, size))
+        array = self.regions.translate(
+            self.ofm_region, values["addr"], geometry.pad_span(*self.ofm_mem, width, size)
+        )
+        return Step(
+            mnemonic, values, array, bytes_written=geometry.pad_bytes(*self.ofm_mem, width, size)
+        )
 
     def _end(self, mnemonic, values):
         return Step(mnemonic, values)

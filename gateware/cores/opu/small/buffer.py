@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine's buffers of 16-bit words: an SPRAM, or block RAM where there is none."""
+
 from amaranth import Module, Mux
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -10,8 +11,8 @@ __all__ = ["Buffer"]
 
 
 class Buffer(wiring.Component):
-    """What was read stands from the cycle after to the next access. In an SPRAM, which reads or writes, it is undefined after a write; block RAM
-    does both in one cycle, at two addresses.
+    """What was read stands from the cycle after to the next access. In an SPRAM, which reads or
+    writes, it is undefined after a write; block RAM does both in one cycle, at two addresses.
 
     Parameters
     ----------
@@ -24,21 +25,41 @@ class Buffer(wiring.Component):
     read, read_address, write, write_address : In, addresses of 14 bits
     write_data : In, 16 bits; read_data : Out, 16 bits
     """
+
     def __init__(self, *, words, spram, family):
         self._words, self._spram, self._family = words, spram, family
-        super().__init__({"read": In(1), "read_address": In(14), "write": In(1), "write_address": In(14), "write_data": In(16), "read_data": Out(16)})
+        super().__init__(
+            {
+                "read": In(1),
+                "read_address": In(14),
+                "write": In(1),
+                "write_address": In(14),
+                "write_data": In(16),
+                "read_data": Out(16),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         if self._spram:
             m.submodules.spram = ram = SPRAM(family=self._family)
             m.d.comb += [
-                ram.address.eq(Mux(self.write, self.write_address, self.read_address)), ram.enable.eq(self.read | self.write),
-                ram.write.eq(self.write), ram.mask.eq(0xF), ram.write_data.eq(self.write_data), self.read_data.eq(ram.read_data)]
+                ram.address.eq(Mux(self.write, self.write_address, self.read_address)),
+                ram.enable.eq(self.read | self.write),
+                ram.write.eq(self.write),
+                ram.mask.eq(0xF),
+                ram.write_data.eq(self.write_data),
+                self.read_data.eq(ram.read_data),
+            ]
             return m
         m.submodules.words_disjoint = ram = memory.Memory(shape=16, depth=self._words, init=[])
         reader, writer = ram.read_port(), ram.write_port()
         m.d.comb += [
-            reader.addr.eq(self.read_address), reader.en.eq(self.read), self.read_data.eq(reader.data),
-            writer.addr.eq(self.write_address), writer.en.eq(self.write), writer.data.eq(self.write_data)]
+            reader.addr.eq(self.read_address),
+            reader.en.eq(self.read),
+            self.read_data.eq(reader.data),
+            writer.addr.eq(self.write_address),
+            writer.en.eq(self.write),
+            writer.data.eq(self.write_data),
+        ]
         return m

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's buffers and loops: ifm, ker and ofm in SPRAM or block RAM; weights, convolutions, stores."""
+"""The small engine's buffers and loops: ifm, ker and ofm in SPRAM or block RAM; weights,
+convolutions, stores."""
+
 from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, Signal
@@ -20,14 +22,17 @@ KER_LINE = 1024
 
 
 class ComputeUnit(wiring.Component):
-    """Convolves a tap: for each position, its chunks of 16 channels; for each chunk, all output channels, one a cycle.
+    """Convolves a tap: for each position, its chunks of 16 channels; for each chunk, all output
+    channels, one a cycle.
 
-    A chunk is gathered two elements a cycle while the one before is used; where a position has one chunk and ofm is read and
-    written, a channel takes two cycles. What ``@shape``, ``@stride``, ``@shift`` and ``@post`` mean for the loops is configured
-    beforehand, while nothing is under way.
+    A chunk is gathered two elements a cycle while the one before is used; where a position has one
+    chunk and ofm is read and written, a channel takes two cycles. What ``@shape``, ``@stride``,
+    ``@shift`` and ``@post`` mean for the loops is configured beforehand, while nothing is under
+    way.
 
-    With multipliers in DSPs (an UP5K) ifm and ker share one SPRAM, from which the weights of a tap are copied into block RAM. Else each
-    buffer is block RAM, and weights are where they are multiplied.
+    With multipliers in DSPs (an UP5K) ifm and ker share one SPRAM, from which the weights of a tap
+    are copied into block RAM. Else each buffer is block RAM, and weights are where they are
+    multiplied.
 
     Parameters
     ----------
@@ -38,40 +43,91 @@ class ComputeUnit(wiring.Component):
     Members
     -------
     a, operand : In, 32 bits: values beside the strobes
-    line_step, row_step (lines from a position's last chunk to the next position, at a row's end), columns, rows (less one),
-        channels (less one), chunks (log2), words (of a slice of weights, two bytes each, less one), shift (places to rotate,
-        bit 5: to the left), mask, post (act, order, residual from bit 0 on) : In, one cycle each: set from ``operand``
+    line_step, row_step (lines from a position's last chunk to the next position, at a row's end),
+    columns, rows (less one),
+        channels (less one), chunks (log2), words (of a slice of weights, two bytes each, less one),
+        shift (places to rotate, bit 5: to the left), mask, post (act, order, residual from bit 0
+        on) : In, one cycle each: set from ``operand``
     line : In: pointer = line ``a``
     slice : In, where ``can_slice``: a tap's weights begin at line ``a``
-    convolve : In, where ``can_convolve``: convolve from line ``a`` on; kind is ``operand``: bit 0 bias, bit 1 accumulate,
-        bit 2 double ofm instead
-    run, zeros, begin, argument : In: :class:`PostUnit`'s; run from element ``a`` of ofm and line ``operand`` of ifm on
+    convolve : In, where ``can_convolve``: convolve from line ``a`` on; kind is ``operand``:
+        bit 0 bias, bit 1 accumulate, bit 2 double ofm instead
+    run, zeros, begin, argument : In: :class:`PostUnit`'s;
+        run from element ``a`` of ofm and line ``operand`` of ifm on
     can_slice, can_convolve, can_run, can_zeros : Out
-    convolving : Out, storing : Out: under way; copying : Out: a slice is; work : Out: sixteen products are begun
-    store, data : In: two bytes to the pointer; step : In: the pointer goes on; place : Out, 6 bits of the pointer
+    convolving : Out, storing : Out: under way; copying : Out: a slice is; work : Out:
+        sixteen products are begun
+    store, data : In: two bytes to the pointer; step : In: the pointer goes on; place : Out,
+        6 bits of the pointer
     tables : In, :class:`~.round.TablePort`
     valid, ready, beat, mask : Out, In, Out, Out: what stores write
     """
+
     def __init__(self, *, params, beat_bytes, family):
         self.params, self.beat_bytes, self.family = params, beat_bytes, family
-        flags = ("line_step", "row_step", "columns", "rows", "channels", "chunks", "words", "shift", "mask", "post", "line",
-                 "slice", "convolve", "run", "zeros", "begin", "store", "step", "ready")
-        outs = ("can_slice", "can_convolve", "can_run", "can_zeros", "convolving", "storing", "copying", "work", "valid")
-        super().__init__({
-            **{name: In(1) for name in flags}, **{name: Out(1) for name in outs},
-            "a": In(32), "operand": In(32), "argument": In(2), "data": In(16), "place": Out(6),
-            "tables": In(TablePort()), "beat": Out(8 * beat_bytes), "mask_out": Out(beat_bytes),
-        })
+        flags = (
+            "line_step",
+            "row_step",
+            "columns",
+            "rows",
+            "channels",
+            "chunks",
+            "words",
+            "shift",
+            "mask",
+            "post",
+            "line",
+            "slice",
+            "convolve",
+            "run",
+            "zeros",
+            "begin",
+            "store",
+            "step",
+            "ready",
+        )
+        outs = (
+            "can_slice",
+            "can_convolve",
+            "can_run",
+            "can_zeros",
+            "convolving",
+            "storing",
+            "copying",
+            "work",
+            "valid",
+        )
+        super().__init__(
+            {
+                **{name: In(1) for name in flags},
+                **{name: Out(1) for name in outs},
+                "a": In(32),
+                "operand": In(32),
+                "argument": In(2),
+                "data": In(16),
+                "place": Out(6),
+                "tables": In(TablePort()),
+                "beat": Out(8 * beat_bytes),
+                "mask_out": Out(beat_bytes),
+            }
+        )
 
     def elaborate(self, platform):
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         params = self.params
-        s.copies = params["multiplier"] == "dsp"        # weights out of an SPRAM
+        s.copies = params["multiplier"] == "dsp"  # weights out of an SPRAM
         near_words, far_words, rows = (
-            (SPRAM.WORDS, SPRAM.WORDS, 256) if s.copies else (params["ifm_lines"] * LINE // 2, params["ofm_lines"], params["ker_rows"]))
-        m.submodules.near = near = Buffer(words=near_words, spram=s.copies, family=self.family)         # ifm, and ker in an SPRAM
-        m.submodules.far = far = Buffer(words=far_words, spram=s.copies, family=self.family)            # ofm
-        m.submodules.dot = dot = DotProduct(rows=rows, multiplier=params["multiplier"], family=self.family)
+            (SPRAM.WORDS, SPRAM.WORDS, 256)
+            if s.copies
+            else (params["ifm_lines"] * LINE // 2, params["ofm_lines"], params["ker_rows"])
+        )
+        m.submodules.near = near = Buffer(
+            words=near_words, spram=s.copies, family=self.family
+        )  # ifm, and ker in an SPRAM
+        m.submodules.far = far = Buffer(words=far_words, spram=s.copies, family=self.family)  # ofm
+        m.submodules.dot = dot = DotProduct(
+            rows=rows, multiplier=params["multiplier"], family=self.family
+        )
         m.submodules.rounder = rounder = Rounder(shared=not s.copies, family=self.family)
         m.submodules.post_unit = post = PostUnit(beat_bytes=self.beat_bytes)
 
@@ -79,7 +135,11 @@ class ComputeUnit(wiring.Component):
             return self._setting(m, name, bits)
 
         s.line_step, s.row_step = setting("line_step", 11), setting("row_step", 11)
-        s.columns, s.rows, s.channels = setting("columns", 7), setting("rows", 7), setting("channels", 6)
+        s.columns, s.rows, s.channels = (
+            setting("columns", 7),
+            setting("rows", 7),
+            setting("channels", 6),
+        )
         s.chunks, s.shift = setting("chunks", 2), setting("shift", 6)
         s.mask, posts = setting("mask", WIDTH), setting("post", 5)
         s.biased, s.added, s.double = Signal(), Signal(), Signal(name="double")
@@ -107,11 +167,25 @@ class ComputeUnit(wiring.Component):
 
         # Stores
         m.d.comb += [
-            post.run.eq(self.run), post.write.eq(self.argument[0]), post.again.eq(self.argument[1]), post.zeros.eq(self.zeros),
-            post.begin.eq(self.begin), post.last_channel.eq(s.channels), post.act.eq(posts[:2]), post.order.eq(posts[2:4]),
-            post.residual.eq(posts[4]), post.ofm.eq(far.read_data), post.ifm.eq(near.read_data), post.ready_out.eq(self.ready),
-            self.valid.eq(post.valid), self.beat.eq(post.data), self.mask_out.eq(post.mask), self.storing.eq(post.busy),
-            self.can_run.eq(post.ready), self.can_zeros.eq(post.ready_zeros), rounder.pooling.eq(post.busy),
+            post.run.eq(self.run),
+            post.write.eq(self.argument[0]),
+            post.again.eq(self.argument[1]),
+            post.zeros.eq(self.zeros),
+            post.begin.eq(self.begin),
+            post.last_channel.eq(s.channels),
+            post.act.eq(posts[:2]),
+            post.order.eq(posts[2:4]),
+            post.residual.eq(posts[4]),
+            post.ofm.eq(far.read_data),
+            post.ifm.eq(near.read_data),
+            post.ready_out.eq(self.ready),
+            self.valid.eq(post.valid),
+            self.beat.eq(post.data),
+            self.mask_out.eq(post.mask),
+            self.storing.eq(post.busy),
+            self.can_run.eq(post.ready),
+            self.can_zeros.eq(post.ready_zeros),
+            rounder.pooling.eq(post.busy),
         ]
 
         wiring.connect(m, wiring.flipped(self.tables), rounder.tables)
@@ -120,15 +194,22 @@ class ComputeUnit(wiring.Component):
         # ifm and ker
         reads = Signal()
         m.d.comb += [
-            reads.eq(s.copying | s.gather | post.read_pair), go_on.eq(reads | self.step),
-            near.read.eq(reads), near.read_address.eq(Cat(s.word, line)),
-            near.write.eq(s.store), near.write_address.eq(Cat(s.word, line)), near.write_data.eq(self.data),
+            reads.eq(s.copying | s.gather | post.read_pair),
+            go_on.eq(reads | self.step),
+            near.read.eq(reads),
+            near.read_address.eq(Cat(s.word, line)),
+            near.write.eq(s.store),
+            near.write_address.eq(Cat(s.word, line)),
+            near.write_data.eq(self.data),
         ]
         busy = Signal()
         m.d.comb += [
-            busy.eq(s.running | s.steps.any() | s.tail.any()), self.convolving.eq(busy | s.copying | s.copied),
+            busy.eq(s.running | s.steps.any() | s.tail.any()),
+            self.convolving.eq(busy | s.copying | s.copied),
             # Nothing may be under way when the next begins; while a slice is copied it ends.
-            self.can_slice.eq(~Mux(s.copies, s.running, busy) & ~s.copying), self.can_convolve.eq(~s.copying), self.copying.eq(s.copying),
+            self.can_slice.eq(~Mux(s.copies, s.running, busy) & ~s.copying),
+            self.can_convolve.eq(~s.copying),
+            self.copying.eq(s.copying),
         ]
         return m
 
@@ -141,7 +222,13 @@ class ComputeUnit(wiring.Component):
     def _copy(self, m, s, dot, near):
         """A slice: the weights of a tap out of the SPRAM, two a cycle."""
         words = self._setting(m, "words", 11)
-        s.copying, s.copied, lanes, weight_row, left = Signal(), Signal(), Signal(3), Signal(8), Signal(11)
+        s.copying, s.copied, lanes, weight_row, left = (
+            Signal(),
+            Signal(),
+            Signal(3),
+            Signal(8),
+            Signal(11),
+        )
         m.d.sync += [s.copied.eq(s.copying), lanes.eq(s.word)]
         with m.If(s.copying):
             m.d.sync += left.eq(left - 1)
@@ -152,7 +239,12 @@ class ComputeUnit(wiring.Component):
         with m.If(self.slice):
             m.d.sync += [s.copying.eq(1), left.eq(words), weight_row.eq(0)]
         s.store, s.first_row = self.store, 0
-        m.d.comb += [dot.write.eq(s.copied), dot.write_row.eq(weight_row), dot.write_lanes.eq(lanes), dot.weights.eq(near.read_data)]
+        m.d.comb += [
+            dot.write.eq(s.copied),
+            dot.write_row.eq(weight_row),
+            dot.write_lanes.eq(lanes),
+            dot.weights.eq(near.read_data),
+        ]
 
     def _take_weights(self, m, s, dot, near):
         """Weights go straight to where they are used; a slice says which are."""
@@ -162,18 +254,27 @@ class ComputeUnit(wiring.Component):
         with m.If(self.slice):
             m.d.sync += s.first_row.eq(self.a)
         m.d.comb += [
-            s.store.eq(self.store & ~to_ker), dot.write.eq(self.store & to_ker), dot.write_row.eq(s.line), dot.write_lanes.eq(s.word),
+            s.store.eq(self.store & ~to_ker),
+            dot.write.eq(self.store & to_ker),
+            dot.write_row.eq(s.line),
+            dot.write_lanes.eq(s.word),
             dot.weights.eq(self.data),
         ]
 
     def _gather(self, m, s, dot, near):
-        """Gathering of chunks from the pointer on, two elements a cycle: a word may wait at the RAM's output."""
+        """Gathering of chunks from the pointer on, two elements a cycle: a word may wait at the
+        RAM's output."""
         gathering, waiting, s.gather, s.take = Signal(), Signal(), Signal(), Signal()
-        s.number = Signal(4)                            # words of the chunk that is gathered
+        s.number = Signal(4)  # words of the chunk that is gathered
         chunk, column, row = Signal(2), Signal(7), Signal(7)
-        s.closes, s.ends = Signal(), Signal(name="ends")           # the chunk is its position's last, the last of all
+        s.closes, s.ends = (
+            Signal(),
+            Signal(name="ends"),
+        )  # the chunk is its position's last, the last of all
         m.d.comb += [
-            dot.data.eq(near.read_data), dot.take.eq(s.take), dot.shift.eq(waiting & (~s.number[3] | s.take)),
+            dot.data.eq(near.read_data),
+            dot.take.eq(s.take),
+            dot.shift.eq(waiting & (~s.number[3] | s.take)),
             s.gather.eq(gathering & (~waiting | dot.shift)),
         ]
         m.d.sync += waiting.eq(s.gather | waiting & ~dot.shift)
@@ -193,19 +294,33 @@ class ComputeUnit(wiring.Component):
                     with m.If(row == 0):
                         m.d.sync += [gathering.eq(0), s.ends.eq(1)]
         with m.If(self.convolve):
-            m.d.sync += [gathering.eq(1), chunk.eq(0), column.eq(s.columns), row.eq(s.rows),
-                         s.biased.eq(self.operand[0]), s.added.eq(self.operand[1]), s.double.eq(self.operand[2])]
+            m.d.sync += [
+                gathering.eq(1),
+                chunk.eq(0),
+                column.eq(s.columns),
+                row.eq(s.rows),
+                s.biased.eq(self.operand[0]),
+                s.added.eq(self.operand[1]),
+                s.double.eq(self.operand[2]),
+            ]
 
     def _channels(self, m, s, dot):
         """Channels of a chunk, one a step, each time with that channel's weights."""
         s.running, active, odd, allowed, s.step = Signal(), Signal(), Signal(), Signal(), Signal()
-        s.channel, part = Signal(6), Signal(2, name="part")          # part: the chunk's number within its position
-        closing, ending = Signal(), Signal()            # as closes and ends, of the chunk at work
+        s.channel, part = (
+            Signal(6),
+            Signal(2, name="part"),
+        )  # part: the chunk's number within its position
+        closing, ending = Signal(), Signal()  # as closes and ends, of the chunk at work
         s.first, s.last = Signal(), Signal(name="last")
         m.d.sync += odd.eq(~odd)
         m.d.comb += [
-            allowed.eq(~((s.added & s.single if s.copies else s.biased) & odd)), s.take.eq(~active & s.number[3] & allowed), s.step.eq(s.take | active & allowed),
-            s.first.eq(part == 0), s.last.eq(Mux(active, closing, s.closes)), self.work.eq(s.step & ~s.double),
+            allowed.eq(~((s.added & s.single if s.copies else s.biased) & odd)),
+            s.take.eq(~active & s.number[3] & allowed),
+            s.step.eq(s.take | active & allowed),
+            s.first.eq(part == 0),
+            s.last.eq(Mux(active, closing, s.closes)),
+            self.work.eq(s.step & ~s.double),
         ]
         row = Signal(len(dot.row))
         with m.Switch(s.chunks):
@@ -225,27 +340,47 @@ class ComputeUnit(wiring.Component):
             m.d.sync += s.running.eq(1)
 
     def _round(self, m, s, dot, rounder):
-        """Sums and results. A step's products are there three cycles later; the rounder needs to know one cycle before."""
+        """Sums and results. A step's products are there three cycles later; the rounder needs to
+        know one cycle before."""
         s.steps, firsts, lasts = Signal(2), Signal(2), Signal(2, name="lasts")
-        late = [s.channel, Signal(6, name="late_1", reset_less=True), Signal(6, name="late_2", reset_less=True)]
-        m.d.sync += [s.steps.eq(Cat(s.step, s.steps)), firsts.eq(Cat(s.first, firsts)), lasts.eq(Cat(s.last, lasts))]
+        late = [
+            s.channel,
+            Signal(6, name="late_1", reset_less=True),
+            Signal(6, name="late_2", reset_less=True),
+        ]
+        m.d.sync += [
+            s.steps.eq(Cat(s.step, s.steps)),
+            firsts.eq(Cat(s.first, firsts)),
+            lasts.eq(Cat(s.last, lasts)),
+        ]
         m.d.sync += [after.eq(now) for now, after in zip(late, late[1:], strict=False)]
-        s.tail = Signal(5)                              # the rounder's
+        s.tail = Signal(5)  # the rounder's
         m.d.sync += s.tail.eq(Cat(s.steps[1], s.tail))
-        s.begun = Signal(4)                             # steps of a position's first chunk, in the rounder
+        s.begun = Signal(4)  # steps of a position's first chunk, in the rounder
         m.d.sync += s.begun.eq(Cat(s.steps[1] & firsts[1], s.begun))
         m.d.comb += [
-            rounder.step.eq(s.steps[1]), rounder.channel.eq(late[2]), rounder.first.eq(firsts[1]), rounder.last.eq(lasts[1]),
-            rounder.total.eq(dot.total), rounder.biased.eq(s.biased), rounder.added.eq(s.added), rounder.double.eq(s.double),
-            rounder.rotate.eq(s.shift), rounder.left.eq(s.shift[5]), rounder.mask.eq(s.mask),
+            rounder.step.eq(s.steps[1]),
+            rounder.channel.eq(late[2]),
+            rounder.first.eq(firsts[1]),
+            rounder.last.eq(lasts[1]),
+            rounder.total.eq(dot.total),
+            rounder.biased.eq(s.biased),
+            rounder.added.eq(s.added),
+            rounder.double.eq(s.double),
+            rounder.rotate.eq(s.shift),
+            rounder.left.eq(s.shift[5]),
+            rounder.mask.eq(s.mask),
         ]
 
     def _partial_sums(self, m, s, far, rounder, post):
-        """ofm: old partial sums are fetched when they are wanted; of an SPRAM before, and where a position has several chunks, in the
-        time of the first, in the cycles in which no result is written."""
+        """ofm: old partial sums are fetched when they are wanted; of an SPRAM before, and where a
+        position has several chunks, in the time of the first, in the cycles in which no result is
+        written."""
         read, write = Signal(14), Signal(14)
         old, fetched, old_channel = Signal(), Signal(), Signal(6)
-        m.d.comb += old.eq(s.added & (Mux(s.single, s.steps[0], s.begun[3]) if s.copies else rounder.wanted))
+        m.d.comb += old.eq(
+            s.added & (Mux(s.single, s.steps[0], s.begun[3]) if s.copies else rounder.wanted)
+        )
         m.d.sync += fetched.eq(old)
         with m.If(fetched):
             m.d.sync += old_channel.eq(Mux(old_channel == s.channels, 0, old_channel + 1))
@@ -258,7 +393,12 @@ class ComputeUnit(wiring.Component):
         with m.If(self.run):
             m.d.sync += read.eq(self.a)
         m.d.comb += [
-            far.read.eq(old | post.read), far.read_address.eq(read), far.write.eq(rounder.valid), far.write_address.eq(write),
+            far.read.eq(old | post.read),
+            far.read_address.eq(read),
+            far.write.eq(rounder.valid),
+            far.write_address.eq(write),
             far.write_data.eq(rounder.result),
-            rounder.addend.eq(far.read_data), rounder.addend_channel.eq(old_channel), rounder.addend_write.eq(fetched),
+            rounder.addend.eq(far.read_data),
+            rounder.addend_channel.eq(old_channel),
+            rounder.addend_write.eq(fetched),
         ]

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The microprogram's convolutions (specification, section 4.4): checks, geometry, shifts, biases. Pure Python.
+"""The microprogram's convolutions (specification, section 4.4): checks, geometry, shifts, biases.
+Pure Python.
 
-What follows from configuration alone is worked out when a convolution first needs it: ``GEOMETRY``, ``SHIFTS`` and ``BIASES`` say
-that it is due. The next convolution is checked while the last one runs.
+What follows from configuration alone is worked out when a convolution first needs it: ``GEOMETRY``,
+``SHIFTS`` and ``BIASES`` say that it is due. The next convolution is checked while the last one
+runs.
 
-Rounding. A sum S begins with U (24 bits), is shifted by f places, gets an addend B (24 bits) and is clamped: with r = -f > 0
+Rounding. A sum S begins with U (24 bits), is shifted by f places, gets an addend B (24 bits) and is
+clamped: with r = -f > 0
 
     ((S + U) >> r) + B,     else    ((S + U) << f) + B
 
 * ``conv``, ``conv.acc``: U = 2**(r - 1) or 0 (``HALF``); B is 0 or the old ofm.
-* ``conv.bias``: b >= 0 >= f, and f >= 0 >= b: U = HALF, B = round(bias * 2**b). 0 < f <= b: U = bias << (b - f), B = 0.
-  b <= f < 0: U = (bias >> (f - b)) + HALF, B = 0. f < b < 0: T = bias + 2**(-b - 1); B = T >> -b, U = what that drops, << (b - f).
-  0 < b < f: (S << (f - b)) + bias, then ofm is doubled b times, with saturation.
+* ``conv.bias``: b >= 0 >= f, and f >= 0 >= b: U = HALF, B = round(bias * 2**b). 0 < f <= b: U =
+  bias << (b - f), B = 0. b <= f < 0: U = (bias >> (f - b)) + HALF, B = 0. f < b < 0: T = bias +
+  2**(-b - 1); B = T >> -b, U = what that drops, << (b - f). 0 < b < f: (S << (f - b)) + bias, then
+  ofm is doubled b times, with saturation.
 
-r counts up to 22 only: beyond, S is less than 1/4 and matters by its sign and by being nearer to 0 than a small U or than the
-distance of a large U from 2**r; so U keeps that distance and 2**21 stands for all others. Values that saturate whatever S is
-stop growing at 2**21.
+r counts up to 22 only: beyond, S is less than 1/4 and matters by its sign and by being nearer to 0
+than a small U or than the distance of a large U from 2**r; so U keeps that distance and 2**21
+stands for all others. Values that saturate whatever S is stop growing at 2**21.
 """
+
 __all__ = ["CONVOLUTION"]
 
 _ISSUE = """
@@ -125,7 +130,8 @@ shift_set:  load #0 >SHIFTS
             load HALF =U; hold ?ALWAYS shifts
 """
 
-# N: places to the left (negative: to the right); TO_U: the value belongs to U; ADDEND: before a shift to the right.
+# N: places to the left (negative: to the right); TO_U: the value belongs to U; ADDEND: before a
+# shift to the right.
 _BIAS = """
 set_bias:   hold ?CONV set_bias
             load #0 >K; load #0 >TO_U; load #0 >ADDEND

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's sixteen products: weights in block RAM, a chunk of one position kept in the multipliers."""
+"""The small engine's sixteen products: weights in block RAM, a chunk of one position kept in the
+multipliers."""
+
 from amaranth import Cat, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -25,31 +27,50 @@ class DotProduct(wiring.Component):
 
     Members
     -------
-    write, write_row, write_lanes, weights : In: weights of lanes 2i and 2i + 1 (i = ``write_lanes``, 3 bits) of a row
-    shift, data : In: two elements of ifm, the lower first, are the next of the chunk that is gathered
-    take : In: the gathered chunk is used from this cycle's row on; ``shift`` may begin the next in the same cycle
+    write, write_row, write_lanes, weights : In: weights of lanes 2i and 2i + 1 (i =
+        ``write_lanes``, 3 bits) of a row
+    shift, data : In: two elements of ifm, the lower first,
+        are the next of the chunk that is gathered
+    take : In: the gathered chunk is used from this cycle's row on;
+        ``shift`` may begin the next in the same cycle
     row : In: row of weights
     total : Out, signed(20): sum of the products, three cycles after ``row``
     """
+
     def __init__(self, *, rows, multiplier, family):
         self.rows, self.multiplier, self.family = rows, multiplier, family
-        super().__init__({
-            "write": In(1), "write_row": In(ceil_log2(rows)), "write_lanes": In(3), "weights": In(16),
-            "shift": In(1), "data": In(16), "take": In(1), "row": In(ceil_log2(rows)), "total": Out(signed(20)),
-        })
+        super().__init__(
+            {
+                "write": In(1),
+                "write_row": In(ceil_log2(rows)),
+                "write_lanes": In(3),
+                "weights": In(16),
+                "shift": In(1),
+                "data": In(16),
+                "take": In(1),
+                "row": In(ceil_log2(rows)),
+                "total": Out(signed(20)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         gathered = Signal(8 * PI, reset_less=True)
         with m.If(self.shift):
             m.d.sync += gathered.eq(Cat(gathered[16:], self.data))
-        m.submodules.products = products = PairSums(pairs=PI // 2, kind=self.multiplier, family=self.family)
+        m.submodules.products = products = PairSums(
+            pairs=PI // 2, kind=self.multiplier, family=self.family
+        )
         m.d.comb += products.load.eq(self.take)
         for i in range(PI // 2):
-            m.submodules[f"weights_{i}"] = weights = BlockRAM(width=16, depth=self.rows, latency=1, family=self.family)
+            m.submodules[f"weights_{i}"] = weights = BlockRAM(
+                width=16, depth=self.rows, latency=1, family=self.family
+            )
             m.d.comb += [
-                weights.write_en.eq(self.write & (self.write_lanes == i)), weights.write_addr.eq(self.write_row),
-                weights.write_data.eq(self.weights), weights.read_addr.eq(self.row),
+                weights.write_en.eq(self.write & (self.write_lanes == i)),
+                weights.write_addr.eq(self.write_row),
+                weights.write_data.eq(self.weights),
+                weights.read_addr.eq(self.row),
             ]
             for j in range(2):
                 m.d.comb += [

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The microprogram's ranges, regions and window of the DMA instructions, and loads (sections 4.3 and 7.1). Pure Python.
+"""The microprogram's ranges, regions and window of the DMA instructions, and loads (sections 4.3
+and 7.1). Pure Python.
 
 Capacities stand in braces, as in :mod:`.configuration`.
 """
+
 __all__ = ["LOADS"]
 
 LOADS = """

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: one 32-bit adder, its registers and its program in block RAM (:mod:`.instructions`)."""
+"""The small engine's micro machine: one 32-bit adder, its registers and its program in block RAM
+(:mod:`.instructions`)."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
@@ -10,7 +12,15 @@ from .round import TablePort
 
 __all__ = ["MicroMachine"]
 
-_STALLABLE = (Command.FETCH, Command.READ, Command.WRITE, Command.SLICE, Command.CONV, Command.RUN, Command.ZEROS)
+_STALLABLE = (
+    Command.FETCH,
+    Command.READ,
+    Command.WRITE,
+    Command.SLICE,
+    Command.CONV,
+    Command.RUN,
+    Command.ZEROS,
+)
 
 
 class MicroMachine(StagedMachine):
@@ -24,45 +34,80 @@ class MicroMachine(StagedMachine):
     Members
     -------
     start : In, one cycle, while ``idle``: a run begins
-    idle : Out: after the command READY or FINISH; then ``operand`` shows the fault's detail, or, with ``show``, the entry
-        ``show_entry`` of the region table, a cycle later
+    idle : Out: after the command READY or FINISH; then ``operand`` shows the fault's detail,
+        or, with ``show``, the entry ``show_entry`` of the region table, a cycle later
     conditions : In, a bit for each :class:`~.instructions.Cond` from HALT to BUSY
     source, sources : Out, In: value of the control block's register number ``source`` for ``<``
-    commands : Out: a bit for each :class:`~.instructions.Command`, one cycle; argument : Out, 4 bits
+    commands : Out: a bit for each :class:`~.instructions.Command`, one cycle; argument : Out,
+        4 bits
     asking : Out: a bit for each command that may wait, as long as it does; wait : In: it does
     a, operand : Out, 32 bits: values beside the command
     tables : Out, :class:`~.round.TablePort`
     word : Out, 32 bits: M
     ring, failed : In, 2 bits: number of the next request, and of the one that failed
-    write, write_address, write_data : In: to a register. The microprogram writes none while answers to FETCH, or to READ of
-        the bias, may come.
+    write, write_address, write_data : In: to a register.
+        The microprogram writes none while answers to FETCH, or to READ of the bias, may come.
     """
+
     def __init__(self, *, params, beat_bytes):
-        super().__init__(microprogram(params, beat_bytes), {
-            "start": In(1), "idle": Out(1), "show": In(1), "show_entry": In(5),
-            "conditions": In(len(Cond)), "source": Out(2), "sources": In(32),
-            "commands": Out(len(Command)), "argument": Out(4), "asking": Out(len(Command)), "wait": In(1),
-            "a": Out(32), "operand": Out(32), "tables": Out(TablePort()), "word": Out(32), "ring": In(2), "failed": In(2),
-            "write": In(1), "write_address": In(8), "write_data": In(32),
-        })
+        super().__init__(
+            microprogram(params, beat_bytes),
+            {
+                "start": In(1),
+                "idle": Out(1),
+                "show": In(1),
+                "show_entry": In(5),
+                "conditions": In(len(Cond)),
+                "source": Out(2),
+                "sources": In(32),
+                "commands": Out(len(Command)),
+                "argument": Out(4),
+                "asking": Out(len(Command)),
+                "wait": In(1),
+                "a": Out(32),
+                "operand": Out(32),
+                "tables": Out(TablePort()),
+                "word": Out(32),
+                "ring": In(2),
+                "failed": In(2),
+                "write": In(1),
+                "write_address": In(8),
+                "write_data": In(32),
+            },
+        )
 
     def elaborate(self, platform):
         m, advance = Module(), Signal()
-        s = self._stages(m, LAYOUT, ("act", "x", "what", "x_x"), advance)   # `s`: signals that several steps use
+        s = self._stages(
+            m, LAYOUT, ("act", "x", "what", "x_x"), advance
+        )  # `s`: signals that several steps use
         first = s.first
         s.act, s.x, s.what = s.second.act, s.second.x, s.second.what
         jumping = first.act == Act.JUMP
         self._decode(
-            m, s, load=first.alu == Alu.LOAD, minus=first.alu == Alu.SUB, shl=first.alu == Alu.SHL, shr=first.alu == Alu.SHR, mul=first.alu == Alu.MUL,
-            reads=(first.alu == Alu.LOAD) | (first.alu == Alu.ADD) | (first.alu == Alu.SUB), dynamic=(first.what == DYNAMIC) & (first.alu >= Alu.SHL),
-            on_carry=jumping & (first.what == Cond.CARRY), on_no_carry=jumping & (first.what == Cond.NO_CARRY),
-            on_negative=jumping & (first.what == Cond.NEG), source=first.rs[:2])
-        position = Signal(LAYOUT["x"], init=self._program.labels["reset"] - 1)      # of the instruction in the first stage
+            m,
+            s,
+            load=first.alu == Alu.LOAD,
+            minus=first.alu == Alu.SUB,
+            shl=first.alu == Alu.SHL,
+            shr=first.alu == Alu.SHR,
+            mul=first.alu == Alu.MUL,
+            reads=(first.alu == Alu.LOAD) | (first.alu == Alu.ADD) | (first.alu == Alu.SUB),
+            dynamic=(first.what == DYNAMIC) & (first.alu >= Alu.SHL),
+            on_carry=jumping & (first.what == Cond.CARRY),
+            on_no_carry=jumping & (first.what == Cond.NO_CARRY),
+            on_negative=jumping & (first.what == Cond.NEG),
+            source=first.rs[:2],
+        )
+        position = Signal(
+            LAYOUT["x"], init=self._program.labels["reset"] - 1
+        )  # of the instruction in the first stage
         s.target, s.index = Signal(LAYOUT["x"], name="target"), Signal(6, name="index")
         with m.If(advance):
             m.d.sync += position.eq(s.fetch.addr)
         m.d.comb += [
-            s.fetch.addr.eq(Mux(s.jump, s.target, (position + 1)[:LAYOUT["x"]])), s.read.addr.eq(first.rs | s.index & first.rs_x.replicate(6)),
+            s.fetch.addr.eq(Mux(s.jump, s.target, (position + 1)[: LAYOUT["x"]])),
+            s.read.addr.eq(first.rs | s.index & first.rs_x.replicate(6)),
             self.source.eq(s.source),
         ]
         with m.If(self.idle & self.show):
@@ -88,7 +133,7 @@ class MicroMachine(StagedMachine):
     def _add(self, m, s):
         """Adder: the accumulator, shifted where asked for, and the operand."""
         s.operand, a = s.read.data, Signal(32, reset_less=True, name="a")
-        s.word = Signal(32, reset_less=True)            # M
+        s.word = Signal(32, reset_less=True)  # M
         left, right, s.total = Signal(32), Signal(32), Signal(33, name="total")
         still = s.dynamic & s.none
         m.d.comb += left.eq(a)
@@ -100,8 +145,12 @@ class MicroMachine(StagedMachine):
             m.d.comb += left.eq(0)
         used = s.reads | s.mul & s.word[31]
         m.d.comb += [
-            right.eq((s.operand ^ s.minus.replicate(32)) & used.replicate(32)), s.total.eq(left + right + s.minus),
-            self.a.eq(a), self.operand.eq(s.operand), self.word.eq(s.word), self.tables.data.eq(s.total),
+            right.eq((s.operand ^ s.minus.replicate(32)) & used.replicate(32)),
+            s.total.eq(left + right + s.minus),
+            self.a.eq(a),
+            self.operand.eq(s.operand),
+            self.word.eq(s.word),
+            self.tables.data.eq(s.total),
         ]
         with m.If(s.valid):
             m.d.sync += a.eq(s.total)
@@ -114,10 +163,17 @@ class MicroMachine(StagedMachine):
         """Commands, and the registers that they set here."""
         s.done = Signal()
         commanded, number = Signal(), s.x[:5]
-        m.d.comb += [s.done.eq(s.valid & s.advance), commanded.eq(s.valid & (s.act == Act.COMMAND)), self.argument.eq(s.x[5:])]
+        m.d.comb += [
+            s.done.eq(s.valid & s.advance),
+            commanded.eq(s.valid & (s.act == Act.COMMAND)),
+            self.argument.eq(s.x[5:]),
+        ]
         for command in Command:
-            m.d.comb += self.commands[command].eq(commanded & (number == command) & ~(
-                self.wait if command in _STALLABLE else Const(0, 1)))
+            m.d.comb += self.commands[command].eq(
+                commanded
+                & (number == command)
+                & ~(self.wait if command in _STALLABLE else Const(0, 1))
+            )
             if command in _STALLABLE:
                 m.d.comb += self.asking[command].eq(commanded & (number == command))
         s.counter = Signal(11)
@@ -137,8 +193,15 @@ class MicroMachine(StagedMachine):
         met, jumps = Signal(), Signal()
         left_over = s.counter.any()
         carry = s.total[32]
-        own = {Cond.ALWAYS: Const(1), Cond.CARRY: Const(0), Cond.NO_CARRY: Const(0), Cond.NEG: Const(0),
-               Cond.HIGH_OPCODE: s.word[5], Cond.LOOP: left_over, Cond.MORE: left_over}
+        own = {
+            Cond.ALWAYS: Const(1),
+            Cond.CARRY: Const(0),
+            Cond.NO_CARRY: Const(0),
+            Cond.NEG: Const(0),
+            Cond.HIGH_OPCODE: s.word[5],
+            Cond.LOOP: left_over,
+            Cond.MORE: left_over,
+        }
         with m.Switch(s.what):
             for condition in Cond:
                 with m.Case(condition):
@@ -146,9 +209,20 @@ class MicroMachine(StagedMachine):
         dispatch = self.commands[Command.DISPATCH]
         m.d.comb += [
             jumps.eq(s.valid & (s.act == Act.JUMP)),
-            s.jump.eq(jumps & met | dispatch | self.start
-                      | s.valid & (s.on_carry & carry | s.on_no_carry & ~carry | s.on_negative & s.total[31])),
-            s.target.eq(Mux(self.start, self._program.labels["start"], Mux(dispatch, Cat(s.word[:5], self.argument), s.x))),
+            s.jump.eq(
+                jumps & met
+                | dispatch
+                | self.start
+                | s.valid
+                & (s.on_carry & carry | s.on_no_carry & ~carry | s.on_negative & s.total[31])
+            ),
+            s.target.eq(
+                Mux(
+                    self.start,
+                    self._program.labels["start"],
+                    Mux(dispatch, Cat(s.word[:5], self.argument), s.x),
+                )
+            ),
         ]
         with m.If(self.commands[Command.CNT]):
             m.d.sync += s.counter.eq(s.operand)
@@ -158,11 +232,21 @@ class MicroMachine(StagedMachine):
     def _take(self, m, s):
         """Results into registers and tables. A request leaves its address in the ring."""
         entry = Signal(8)
-        request = self.commands[Command.FETCH] | self.commands[Command.READ] | self.commands[Command.WRITE]
+        request = (
+            self.commands[Command.FETCH]
+            | self.commands[Command.READ]
+            | self.commands[Command.WRITE]
+        )
         copy = s.act == Act.COPY
         m.d.comb += [
-            entry.eq(s.x[:8] | s.index & s.second.x_x.replicate(6)), self.tables.address.eq(entry),
-            self.tables.u.eq(s.done & (s.act == Act.WRITE_U)), self.tables.b.eq(s.done & (s.act == Act.WRITE_B)),
+            entry.eq(s.x[:8] | s.index & s.second.x_x.replicate(6)),
+            self.tables.address.eq(entry),
+            self.tables.u.eq(s.done & (s.act == Act.WRITE_U)),
+            self.tables.b.eq(s.done & (s.act == Act.WRITE_B)),
         ]
-        self._write(m, s.done & ((s.act == Act.WRITE) | copy) | request, Mux(request, Cat(self.ring, Const(FIXED["RING"] >> 2, 6)), entry),
-                    Mux(copy, self.sources, s.total[:32]))
+        self._write(
+            m,
+            s.done & ((s.act == Act.WRITE) | copy) | request,
+            Mux(request, Cat(self.ring, Const(FIXED["RING"] >> 2, 6)), entry),
+            Mux(copy, self.sources, s.total[:32]),
+        )

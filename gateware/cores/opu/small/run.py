@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The microprogram's start, fetch, decoding and faults. Pure Python.
 
-Flags are numbers, so that sums of them are the masks that faults report: ``U_*`` (a register is unset) and ``N_*`` (a buffer is
-invalid) hold the bit of the mask, or 0. Names of faults in braces stand for their numbers, ``{range_details}`` for the entries of a fault
-that say which detail it has (:mod:`.program`). Notation: :mod:`.instructions`.
+Flags are numbers, so that sums of them are the masks that faults report: ``U_*`` (a register is
+unset) and ``N_*`` (a buffer is invalid) hold the bit of the mask, or 0. Names of faults in braces
+stand for their numbers, ``{range_details}`` for the entries of a fault that say which detail it has
+(:mod:`.program`). Notation: :mod:`.instructions`.
 """
+
 __all__ = ["RUN"]
 
 RUN = """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The assembler's directives of PIM (specification, section 3.5)."""
+
 from ....isa.software import Directive
 from ..image.fields import AUTO
 from ..storage import MODE_NAMES, MODES, STORAGES
@@ -18,8 +19,11 @@ def _number(cursor, what, legal):
     place = cursor.place
     value = cursor.expression()
     if value not in legal:
-        cursor.fail(f"{what} is {value if abs(value) < 1 << 64 else 'too large'}", place=place,
-                    expected=f"{legal[0]} to {legal[-1]}")
+        cursor.fail(
+            f"{what} is {value if abs(value) < 1 << 64 else 'too large'}",
+            place=place,
+            expected=f"{legal[0]} to {legal[-1]}",
+        )
     return value
 
 
@@ -38,17 +42,25 @@ def _word(cursor, names, what):
 
 def _arrays(assembler, cursor):
     place = cursor.place
-    pair = _pair(cursor, ("rows of an array", "columns of an array"), range(1, 1025), ".arrays ROWS, COLS")
+    pair = _pair(
+        cursor, ("rows of an array", "columns of an array"), range(1, 1025), ".arrays ROWS, COLS"
+    )
     if assembler.state.setdefault("arrays", (pair, place))[0] != pair:
         cursor.fail("the geometry of the arrays is already set", place=place)
     params = assembler.params
     if params is not None and pair != (params["xb_rows"], params["xb_cols"]):
-        cursor.fail(f"this build has arrays of {params['xb_rows']} x {params['xb_cols']} (xb_rows, xb_cols)", place=place,
-                    expected=f".arrays {params['xb_rows']}, {params['xb_cols']}")
+        cursor.fail(
+            f"this build has arrays of {params['xb_rows']} x {params['xb_cols']} (xb_rows, "
+            f"xb_cols)",
+            place=place,
+            expected=f".arrays {params['xb_rows']}, {params['xb_cols']}",
+        )
 
 
 def _gmem(assembler, cursor):
-    assembler.state["gmem"] = _pair(cursor, ("base of GMem", "size of GMem"), range(_LOW32 + 1), ".gmem BASE, SIZE")
+    assembler.state["gmem"] = _pair(
+        cursor, ("base of GMem", "size of GMem"), range(_LOW32 + 1), ".gmem BASE, SIZE"
+    )
 
 
 def _core(assembler, cursor):
@@ -64,14 +76,20 @@ def _core(assembler, cursor):
 def _mode(assembler, cursor):
     place = cursor.place
     if assembler.section.items:
-        cursor.fail(".mode behind instructions of the core", place=place, expected=".mode before the first one")
+        cursor.fail(
+            ".mode behind instructions of the core",
+            place=place,
+            expected=".mode before the first one",
+        )
     mode = MODES[_word(cursor, MODE_NAMES, "mode")]
     _here(assembler).mode = mode
     assembler.section.storage = STORAGES[mode]
 
 
 def _waitmode(assembler, cursor):
-    _here(assembler).wait_mode = ("exact", "count").index(_word(cursor, ("exact", "count"), "wait mode"))
+    _here(assembler).wait_mode = ("exact", "count").index(
+        _word(cursor, ("exact", "count"), "wait mode")
+    )
 
 
 def _width(assembler, cursor):
@@ -100,7 +118,7 @@ _KEYS = ("rows", "cols", "arrays", "mbiw", "shift", "round", "weights", "bias")
 def _ids(cursor):
     ids = [_number(cursor, "array", range(64))]
     while cursor.token is not None and cursor.token.text == ",":
-        following = cursor.statement.tokens[cursor.index + 1:cursor.index + 3]
+        following = cursor.statement.tokens[cursor.index + 1 : cursor.index + 3]
         if len(following) == 2 and following[1].text == "=":
             break
         cursor.advance()
@@ -126,6 +144,7 @@ def _group(assembler, cursor):
             values[key] = _ids(cursor)
         else:
             from .grouping import load_npy
+
             try:
                 values[key] = load_npy(assembler.folder / cursor.string("a file name"))
             except SourceError as error:
@@ -133,7 +152,9 @@ def _group(assembler, cursor):
     for key in ("rows", "cols"):
         if key not in values:
             cursor.fail(f"{key} is missing", expected=".group N, rows=R, cols=C")
-    add_group(assembler, core_of(assembler.section), number, GroupDraft(**values, place=begin), begin)
+    add_group(
+        assembler, core_of(assembler.section), number, GroupDraft(**values, place=begin), begin
+    )
 
 
 def _inline(what):
@@ -152,19 +173,30 @@ def _inline(what):
         values.append(_number(cursor, what, range(-1 << span, 1 << span)))
         while cursor.accept(","):
             values.append(_number(cursor, what, range(-1 << span, 1 << span)))
+
     return handle
 
 
 DIRECTIVES = (
     Directive(".arrays", _arrays, "`ROWS, COLS`: geometry of an array; default 64, 64"),
-    Directive(".gmem", _gmem, "`BASE, SIZE`: main-memory address of GMem 0, and its size (0: up to the window's limit)"),
+    Directive(
+        ".gmem",
+        _gmem,
+        "`BASE, SIZE`: main-memory address of GMem 0, and its size (0: up to the window's limit)",
+    ),
     Directive(".core", _core, "`N`: what follows belongs to core N"),
     Directive(".mode", _mode, "`64`, `32` or `packed`: code form of this core"),
     Directive(".waitmode", _waitmode, "`exact` or `count`: how `wait` looks at an event register"),
     Directive(".width", _width, "`IBIW, OBIW`: widths at the start"),
     Directive(".actfmt", _actfmt, "`FI, FO`: fraction bits of `vtanh` and `vsigm`, or `auto`"),
-    Directive(".group", _group, "`N, rows=R, cols=C[, arrays=A,B..][, mbiw=8][, shift=0][, round=1][, weights=\"f.npy\"]"
-              "[, bias=\"f.npy\"]`: declares a group of this core"),
-    Directive(".weights", _inline("weights"), "`V, V, ..`: weights of the last group, row after row"),
+    Directive(
+        ".group",
+        _group,
+        '`N, rows=R, cols=C[, arrays=A,B..][, mbiw=8][, shift=0][, round=1][, weights="f.npy"]'
+        '[, bias="f.npy"]`: declares a group of this core',
+    ),
+    Directive(
+        ".weights", _inline("weights"), "`V, V, ..`: weights of the last group, row after row"
+    ),
     Directive(".bias", _inline("bias"), "`V, V, ..`: biases of the last group"),
 )

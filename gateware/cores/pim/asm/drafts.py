@@ -1,21 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cores, their groups and their code as sources declare them (specification, sections 3.5 and 3.7). Pure Python."""
+"""Cores, their groups and their code as sources declare them (specification, sections 3.5 and 3.7).
+Pure Python."""
+
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..image.fields import AUTO
 
-__all__ = ["CORES", "LIMITS", "Block", "CoreDraft", "GroupDraft", "SourceError", "add_group", "core_of", "draft_of", "drafts"]
+__all__ = [
+    "CORES",
+    "LIMITS",
+    "Block",
+    "CoreDraft",
+    "GroupDraft",
+    "SourceError",
+    "add_group",
+    "core_of",
+    "draft_of",
+    "drafts",
+]
 
 #: Cores that programs can name.
 CORES = 1024
 
 #: name -> legal values.
-LIMITS = {"rows": range(1, 1025), "cols": range(1, 1025), "mbiw": range(1, 9), "shift": range(48), "round": range(2)}
+LIMITS = {
+    "rows": range(1, 1025),
+    "cols": range(1, 1025),
+    "mbiw": range(1, 9),
+    "shift": range(48),
+    "round": range(2),
+}
 
 
 class SourceError(ValueError):
-    """Something is wrong with a source; one line, without the place. ``place``: where, if the one who raises it knows."""
+    """Something is wrong with a source; one line, without the place. ``place``: where, if the one
+    who raises it knows."""
+
     def __init__(self, message, place=None):
         super().__init__(message)
         self.place = place
@@ -24,6 +45,7 @@ class SourceError(ValueError):
 @dataclass
 class GroupDraft:
     """A group as declared; ``weights``, ``bias``: arrays, or lists of inline values in order."""
+
     rows: int
     cols: int
     arrays: tuple | None = None
@@ -38,6 +60,7 @@ class GroupDraft:
 @dataclass
 class CoreDraft:
     """What is declared of a core, beside its code."""
+
     mode: int = 0
     wait_mode: int = 0
     ibiw: int = 8
@@ -49,8 +72,9 @@ class CoreDraft:
 
 @dataclass
 class Block:
-    """Many instructions at once, in a section: uint64 ``words``. ``lines``: source line of the first, if each has its own;
-    ``raw``: they are not checked against groups and cores."""
+    """Many instructions at once, in a section: uint64 ``words``. ``lines``: source line of the
+    first, if each has its own; ``raw``: they are not checked against groups and cores."""
+
     words: Any
     place: Any
     lines: bool = False
@@ -63,7 +87,8 @@ def drafts(assembler):
 
 
 def core_of(section):
-    """Number of the core that a section belongs to; what stands before the first ``.core`` is core 0's."""
+    """Number of the core that a section belongs to; what stands before the first ``.core`` is core
+    0's."""
     return 0 if section.name is None else section.name
 
 

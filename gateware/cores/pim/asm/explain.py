@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where a run of PIM ended, in words."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -12,8 +13,9 @@ __all__ = ["explain"]
 
 
 def explain(program, at, outcome):
-    """The hook ``Software.explain``: the core, the instruction's number in it, and its text; nothing for what is no instruction of this
-    program (a fault of LOAD, an image chosen by ``core_table``)."""
+    """The hook ``Software.explain``: the core, the instruction's number in it, and its text;
+    nothing for what is no instruction of this program (a fault of LOAD, an image chosen by
+    ``core_table``)."""
     number = outcome.values.get("fault_core", 0)
     try:
         image, tables = image_of(program.data)
@@ -27,5 +29,5 @@ def explain(program, at, outcome):
     index = int(np.searchsorted(offsets, offset))
     if index >= len(words) or offsets[index] != offset:
         return []
-    alone = replace(core, code=core.code[offset:int(offsets[index + 1])], count=1)
+    alone = replace(core, code=core.code[offset : int(offsets[index + 1])], count=1)
     return [f"core {number}, instruction {index}: {core_lines(alone, number, len(image.cores))[0]}"]

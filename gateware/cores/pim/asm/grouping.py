@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From declared groups to those of the image, and what may be wrong with them (specification, sections 3.5 to 3.7)."""
+"""From declared groups to those of the image, and what may be wrong with them (specification,
+sections 3.5 to 3.7)."""
+
 import numpy as np
 
 from ....isa.files import FileError, load_array
@@ -38,12 +40,17 @@ def weight_matrix(draft, values, who):
     if array.ndim == 1 and array.size == draft.rows * draft.cols and isinstance(values, list):
         array = array.reshape(shape)
     if array.shape != shape:
-        raise SourceError(f"weights of {who} are {_shape(array)}, expected {draft.rows} x {draft.cols}")
+        raise SourceError(
+            f"weights of {who} are {_shape(array)}, expected {draft.rows} x {draft.cols}"
+        )
     most = 1 << draft.mbiw - 1
     low, high = int(array.min()), int(array.max())
     if low < -most or high >= most:
-        raise SourceError(f"weight {low if low < -most else high} of {who} does not fit mbiw = {draft.mbiw} bits, "
-                          f"expected {-most} to {most - 1}")
+        raise SourceError(
+            f"weight {low if low < -most else high} of {who} does not fit mbiw = {draft.mbiw} "
+            f"bits, "
+            f"expected {-most} to {most - 1}"
+        )
     return array.astype(np.int8)
 
 
@@ -83,14 +90,21 @@ def finish_groups(number, draft, xb_rows, xb_cols, params, warn):
     found, owners = [], {}
     if draft.groups and sorted(draft.groups) != list(range(len(draft.groups))):
         missing = next(n for n in range(len(draft.groups)) if n not in draft.groups)
-        raise SourceError(f"group {missing} of core {number} is missing, group {max(draft.groups)} is declared",
-                          draft.groups[max(draft.groups)].place)
+        raise SourceError(
+            f"group {missing} of core {number} is missing, group {max(draft.groups)} is declared",
+            draft.groups[max(draft.groups)].place,
+        )
     most = _limit(params, "groups", 1024)
     if len(draft.groups) > most:
-        raise SourceError(f"core {number} has {len(draft.groups)} groups, expected at most {most} (groups)",
-                          draft.groups[most].place)
+        raise SourceError(
+            f"core {number} has {len(draft.groups)} groups, expected at most {most} (groups)",
+            draft.groups[most].place,
+        )
     # Arrays are given out in the order of declaration.
-    given = {n: _arrays(number, n, draft.groups[n], xb_rows, xb_cols, params, owners) for n in draft.groups}
+    given = {
+        n: _arrays(number, n, draft.groups[n], xb_rows, xb_cols, params, owners)
+        for n in draft.groups
+    }
     contents, biases = {}, 0
     for n in range(len(draft.groups)):
         one, who = draft.groups[n], f"group {n} of core {number}"
@@ -101,8 +115,11 @@ def finish_groups(number, draft, xb_rows, xb_cols, params, warn):
             raise SourceError(str(error), error.place or one.place) from None
         biases += one.cols if bias is not None else 0
         if biases > _limit(params, "bias_words", 4096):
-            raise SourceError(f"core {number} has {biases} biases up to group {n}, expected at most "
-                              f"{_limit(params, 'bias_words', 4096)} (bias_words)", one.place)
+            raise SourceError(
+                f"core {number} has {biases} biases up to group {n}, expected at most "
+                f"{_limit(params, 'bias_words', 4096)} (bias_words)",
+                one.place,
+            )
         group = Group(one.rows, one.cols, given[n], one.mbiw, one.shift, one.round, weights, bias)
         _shared(n, group, one.place, xb_rows, xb_cols, contents, warn, number)
         found.append(group)
@@ -113,19 +130,31 @@ def _arrays(number, n, one, xb_rows, xb_cols, params, owners):
     who, most = f"group {n} of core {number}", _limit(params, "arrays", 64)
     wanted = -(-one.rows // xb_rows) * -(-one.cols // xb_cols)
     if wanted > MOST_ARRAYS:
-        raise SourceError(f"{who} of {one.rows} x {one.cols} takes {wanted} arrays of {xb_rows} x {xb_cols}, expected at most "
-                          f"{MOST_ARRAYS}", one.place)
+        raise SourceError(
+            f"{who} of {one.rows} x {one.cols} takes {wanted} arrays of {xb_rows} x {xb_cols}, "
+            f"expected at most "
+            f"{MOST_ARRAYS}",
+            one.place,
+        )
     ids = one.arrays
     if ids is None:
         ids = tuple(k for k in range(most) if k not in owners)[:wanted]
         if len(ids) < wanted:
-            raise SourceError(f"{who} takes {wanted} arrays and {len(ids)} of {most} are left", one.place)
+            raise SourceError(
+                f"{who} takes {wanted} arrays and {len(ids)} of {most} are left", one.place
+            )
     if len(ids) != wanted:
-        raise SourceError(f"{who} of {one.rows} x {one.cols} names {len(ids)} arrays, expected {wanted} of {xb_rows} x "
-                          f"{xb_cols}", one.place)
+        raise SourceError(
+            f"{who} of {one.rows} x {one.cols} names {len(ids)} arrays, expected {wanted} of "
+            f"{xb_rows} x "
+            f"{xb_cols}",
+            one.place,
+        )
     for k in ids:
         if not 0 <= k < most:
-            raise SourceError(f"array {k} of {who} does not exist, expected 0 to {most - 1}", one.place)
+            raise SourceError(
+                f"array {k} of {who} does not exist, expected 0 to {most - 1}", one.place
+            )
     if len(set(ids)) != len(ids):
         raise SourceError(f"{who} names an array twice", one.place)
     owners.update(dict.fromkeys(ids, n))
@@ -133,35 +162,47 @@ def _arrays(number, n, one, xb_rows, xb_cols, params, owners):
 
 
 def _shared(n, group, place, xb_rows, xb_cols, contents, warn, number):
-    """Warns where a group programs an array otherwise than an earlier one; ``contents``: array -> (group, its bytes)."""
+    """Warns where a group programs an array otherwise than an earlier one; ``contents``: array ->
+    (group, its bytes)."""
     if group.weights is None:
         return
     tiles = -(-group.cols // xb_cols)
     for k, array in enumerate(group.arrays):
         top, left = k // tiles * xb_rows, k % tiles * xb_cols
         block = np.zeros((min(xb_rows, group.rows - top), xb_cols), np.int8)
-        part = group.weights[top:top + xb_rows, left:left + xb_cols]
-        block[:, :part.shape[1]] = part
+        part = group.weights[top : top + xb_rows, left : left + xb_cols]
+        block[:, : part.shape[1]] = part
         if array in contents:
             other, before = contents[array]
             rows = min(len(before), len(block))
             if (before[:rows] != block[:rows]).any():
-                warn(place, f"groups {other} and {n} of core {number} share array {array} with different weights; group {n}'s "
-                            "stay")
+                warn(
+                    place,
+                    f"groups {other} and {n} of core {number} share array {array} with "
+                    f"different weights; group {n}'s "
+                    "stay",
+                )
             if len(before) > len(block):
-                block = np.concatenate([block, before[len(block):]])
+                block = np.concatenate([block, before[len(block) :]])
         contents[array] = n, block
 
 
 def check_maps(assembler, groups):
-    """Compares the arrays of groups that imported files count with those declared; ``groups``: by core."""
+    """Compares the arrays of groups that imported files count with those declared; ``groups``: by
+    core."""
     for given, path, place in assembler.state.get("maps", ()):
+
         def wrong(message, where=place, name=path):
             assembler.fail(where, f"{name}: array_group_map{message}")
+
         if not isinstance(given, dict):
             wrong(" is no object")
         for name, counts in given.items():
-            number = int(name[4:]) if name.startswith("core") and name[4:].isdecimal() and len(name) < 9 else None
+            number = (
+                int(name[4:])
+                if name.startswith("core") and name[4:].isdecimal() and len(name) < 9
+                else None
+            )
             if number is None or number not in groups:
                 continue
             if not isinstance(counts, list):
@@ -170,4 +211,7 @@ def check_maps(assembler, groups):
                 count = len(count) if isinstance(count, list) else count
                 have = len(groups[number][n].arrays) if n < len(groups[number]) else 0
                 if type(count) is not int or count != have:
-                    wrong(f" of core {number}: group {n} has {str(count)[:40]} arrays, the declared groups say {have}")
+                    wrong(
+                        f" of core {number}: group {n} has {str(count)[:40]} arrays, the "
+                        f"declared groups say {have}"
+                    )

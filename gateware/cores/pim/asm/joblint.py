@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a job may not ask of PIM (specification, sections 3.6 and 7): refused before anything starts."""
+"""What a job may not ask of PIM (specification, sections 3.6 and 7): refused before anything
+starts."""
+
 from ..image.reading import TableFault, read_tables
 
 __all__ = ["check_job"]
@@ -18,11 +20,17 @@ def check_job(program, registers, params):
         raise ValueError(f"the program does not fit this build: {fault}: fault table") from None
     base, size = tables.gmem_base, tables.gmem_size
     if registers.get("gmem_size"):
-        base, size = registers["gmem_base"] if "gmem_base" in registers else 0, registers["gmem_size"]
+        base, size = (
+            registers["gmem_base"] if "gmem_base" in registers else 0,
+            registers["gmem_size"],
+        )
     limit = registers.get("window_limit", 1 << 32)
     if base + size > limit or base >= limit:
         return [f"GMem, {size:#x} bytes at {base:#x}, ends past the memory window's end {limit:#x}"]
     begin = registers.get("program_address", 0)
     if size and base < begin + len(program.data) and begin < base + size:
-        return [f"GMem, {size:#x} bytes at {base:#x}, overlaps the program, {len(program.data):#x} bytes at {begin:#x}"]
+        return [
+            f"GMem, {size:#x} bytes at {base:#x}, overlaps the program, {len(program.data):#x} "
+            f"bytes at {begin:#x}"
+        ]
     return []

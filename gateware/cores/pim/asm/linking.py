@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes the program image of what was assembled (specification, sections 3.5 and 3.6)."""
+
 import numpy as np
 
 from ..image.codes import CodeError, code_of
@@ -27,20 +28,32 @@ def _check_item(assembler, core, item, groups, cores):
     if item.instruction.mnemonic == "mvmul":
         number = values["group"]
         if number not in groups:
-            assembler.fail(item.place, f"core {core} has no group {number}: fault group",
-                           f"0 to {len(groups) - 1}" if groups else "a group declared by .group")
+            assembler.fail(
+                item.place,
+                f"core {core} has no group {number}: fault group",
+                f"0 to {len(groups) - 1}" if groups else "a group declared by .group",
+            )
         if values["mbiw"] != groups[number].mbiw:
-            assembler.fail(item.place, f"mbiw is {values['mbiw']} and group {number} has {groups[number].mbiw}: fault width")
+            assembler.fail(
+                item.place,
+                f"mbiw is {values['mbiw']} and group {number} has {groups[number].mbiw}: fault "
+                f"width",
+            )
     elif "core" in values:
         other = values["core"]
         if other >= cores:
-            assembler.fail(item.place, f"the program has no core {other}: fault core_range", f"0 to {cores - 1}")
+            assembler.fail(
+                item.place,
+                f"the program has no core {other}: fault core_range",
+                f"0 to {cores - 1}",
+            )
         if other == core and item.instruction.mnemonic != "sync":
             assembler.fail(item.place, f"core {other} is the core itself: fault core_range")
 
 
 def bad_words(words, core, groups, cores):
-    """Pairs (mask, sentence): where an instruction names a group, width or core that is not there. ``words`` uint64."""
+    """Pairs (mask, sentence): where an instruction names a group, width or core that is not there.
+    ``words`` uint64."""
     op = (words & np.uint64(63)).astype(np.int64)
     matrix = op == 9
     group = (words >> np.uint64(21) & np.uint64(1023)).astype(np.int64)
@@ -52,16 +65,35 @@ def bad_words(words, core, groups, cores):
     other = (words >> np.uint64(11) & np.uint64(1023)).astype(np.int64)
     peers = (op >= 29) & (op <= 30)
     # Long streams: most instructions are none of these.
-    return ((matrix & (declared[group] == 0), lambda k: f"core {core} has no group {group[k]}: fault group"),
-            (matrix & (declared[group] != mbiw), lambda k: f"mbiw is {mbiw[k]} and group {group[k]} has "
-             f"{declared[group[k]]}: fault width"),
-            ((peers | (op == 32)) & (other >= cores), lambda k: f"the program has no core {other[k]}: fault core_range"),
-            (peers & (other == core), lambda k: f"core {other[k]} is the core itself: fault core_range"))
+    return (
+        (
+            matrix & (declared[group] == 0),
+            lambda k: f"core {core} has no group {group[k]}: fault group",
+        ),
+        (
+            matrix & (declared[group] != mbiw),
+            lambda k: (
+                f"mbiw is {mbiw[k]} and group {group[k]} has {declared[group[k]]}: fault width"
+            ),
+        ),
+        (
+            (peers | (op == 32)) & (other >= cores),
+            lambda k: f"the program has no core {other[k]}: fault core_range",
+        ),
+        (
+            peers & (other == core),
+            lambda k: f"core {other[k]} is the core itself: fault core_range",
+        ),
+    )
 
 
 def _not_built(words, isa, params):
     """As :func:`bad_words`: instructions that this build lacks."""
-    places = np.flatnonzero(np.isin((words & np.uint64(63)).astype(np.int64), (8, 19, 20))) if params is not None else ()
+    places = (
+        np.flatnonzero(np.isin((words & np.uint64(63)).astype(np.int64), (8, 19, 20)))
+        if params is not None
+        else ()
+    )
     faults = {int(k): isa.decode(int(words[k]), params).fault for k in places}
     bad = np.zeros(len(words), bool)
     bad[[k for k, fault in faults.items() if fault is not None]] = True
@@ -69,8 +101,10 @@ def _not_built(words, isa, params):
 
 
 def _check_block(assembler, core, block, groups, cores):
-    for bad, sentence in (*bad_words(block.words, core, groups, cores),
-                          _not_built(block.words, assembler.isa, assembler.params)):
+    for bad, sentence in (
+        *bad_words(block.words, core, groups, cores),
+        _not_built(block.words, assembler.isa, assembler.params),
+    ):
         if bad.any():
             k = int(bad.argmax())
             place = block.place._replace(line=block.place.line + k) if block.lines else block.place
@@ -90,7 +124,11 @@ def _pieces(assembler, core, sections, groups, cores):
                 try:
                     piece = code_of(item.words, mode)
                 except CodeError as error:
-                    place = item.place._replace(line=item.place.line + error.index) if item.lines else item.place
+                    place = (
+                        item.place._replace(line=item.place.line + error.index)
+                        if item.lines
+                        else item.place
+                    )
                     index = "" if item.lines else f"core {core}, instruction {error.index}: "
                     assembler.fail(place, index + str(error))
                 count += len(item.words)
@@ -98,7 +136,11 @@ def _pieces(assembler, core, sections, groups, cores):
                 if item.instruction is not None and not item.raw:
                     _check_item(assembler, core, item, groups, cores)
                 try:
-                    piece = section.storage.raw(item.word) if item.raw else section.storage.store(item.word)
+                    piece = (
+                        section.storage.raw(item.word)
+                        if item.raw
+                        else section.storage.store(item.word)
+                    )
                 except ValueError as error:
                     assembler.fail(item.place, str(error))
                 count += 1
@@ -111,11 +153,17 @@ def _pieces(assembler, core, sections, groups, cores):
 def link(assembler):
     """The image's bytes; the hook ``Software.link``."""
     from ....isa.asm.program import SourceLine
+
     params, found = assembler.params, _sections(assembler)
     (rows, cols), place = assembler.state.get("arrays", ((64, 64), assembler.last_place))
     if params is not None and (rows, cols) != (params["xb_rows"], params["xb_cols"]):
-        assembler.fail(place, f"the arrays of this build are {params['xb_rows']} x {params['xb_cols']} (xb_rows, xb_cols) and "
-                       f"the program's {rows} x {cols}", f".arrays {params['xb_rows']}, {params['xb_cols']}")
+        assembler.fail(
+            place,
+            f"the arrays of this build are {params['xb_rows']} x {params['xb_cols']} (xb_rows, "
+            f"xb_cols) and "
+            f"the program's {rows} x {cols}",
+            f".arrays {params['xb_rows']}, {params['xb_cols']}",
+        )
     total, cores, places = max(found, default=0) + 1, [], {}
     for number in range(total):
         draft = draft_of(assembler, number)
@@ -123,8 +171,22 @@ def link(assembler):
             groups = finish_groups(number, draft, rows, cols, params, assembler.warn)
         except SourceError as error:
             assembler.fail(error.place or assembler.last_place, str(error))
-        code, count, places[number] = _pieces(assembler, number, found.get(number, ()), draft.groups, total)
-        cores.append(CoreProgram(code, count, draft.mode, draft.wait_mode, draft.ibiw, draft.obiw, draft.fi, draft.fo, groups))
+        code, count, places[number] = _pieces(
+            assembler, number, found.get(number, ()), draft.groups, total
+        )
+        cores.append(
+            CoreProgram(
+                code,
+                count,
+                draft.mode,
+                draft.wait_mode,
+                draft.ibiw,
+                draft.obiw,
+                draft.fi,
+                draft.fo,
+                groups,
+            )
+        )
     if "maps" in assembler.state:
         check_maps(assembler, {number: core.groups for number, core in enumerate(cores)})
     base, size = assembler.state.get("gmem", (0, 0))

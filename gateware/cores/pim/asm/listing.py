@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The disassembler of PIM's program images: what it prints assembles to the identical image (specification, section 3.5)."""
+"""The disassembler of PIM's program images: what it prints assembles to the identical image
+(specification, section 3.5)."""
+
 import numpy as np
 
 from ..image.codes import narrow_words, words_of
@@ -15,7 +17,7 @@ from .linking import bad_words
 __all__ = ["core_lines", "fields_of", "image_of", "listing", "undefined"]
 
 _DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
-_LINE = 24      # inline values in a line
+_LINE = 24  # inline values in a line
 
 
 def image_of(data, params=None):
@@ -28,21 +30,33 @@ def image_of(data, params=None):
         for g in entry.groups:
             weights = bias = None
             if g.weights:
-                weights = weights_from(data[g.weights:], g.rows, g.cols, rows, cols)[:, :g.cols]
+                weights = weights_from(data[g.weights :], g.rows, g.cols, rows, cols)[:, : g.cols]
             if g.has_bias:
                 bias = np.frombuffer(data, "<i4", g.cols, g.bias)
             groups.append(Group(g.rows, g.cols, g.arrays, g.mbiw, g.shift, g.round, weights, bias))
-        code = data[entry.code:entry.code + entry.code_bytes]
-        cores.append(CoreProgram(code, entry.count, entry.mode, entry.wait_mode, entry.ibiw, entry.obiw, entry.fi, entry.fo,
-                                 groups))
+        code = data[entry.code : entry.code + entry.code_bytes]
+        cores.append(
+            CoreProgram(
+                code,
+                entry.count,
+                entry.mode,
+                entry.wait_mode,
+                entry.ibiw,
+                entry.obiw,
+                entry.fi,
+                entry.fo,
+                groups,
+            )
+        )
     return Image(cores, rows, cols, tables.gmem_base, tables.gmem_size), tables
 
 
 def listing(software, data, params=None, text=None):
     """The text of a program image; the hook ``Software.listing``.
 
-    Weights that do not fit their group's ``mbiw``, an image laid out otherwise than the assembler does, and code that does
-    not end with its last instruction have no text that gives them back: a comment at the top says so.
+    Weights that do not fit their group's ``mbiw``, an image laid out otherwise than the assembler
+    does, and code that does not end with its last instruction have no text that gives them back: a
+    comment at the top says so.
 
     Raises
     ------
@@ -50,6 +64,7 @@ def listing(software, data, params=None, text=None):
         ``data`` is no program image.
     """
     from ....isa.table import TableError
+
     try:
         image, _ = image_of(data, params)
     except TableFault as fault:
@@ -77,11 +92,13 @@ def _head(core, image):
     if (core.ibiw, core.obiw) != (8, 8):
         lines.append(f".width {core.ibiw}, {core.obiw}")
     if (core.fi, core.fo) != (AUTO, AUTO):
-        lines.append(".actfmt " + ", ".join("auto" if f == AUTO else str(f) for f in (core.fi, core.fo)))
+        lines.append(
+            ".actfmt " + ", ".join("auto" if f == AUTO else str(f) for f in (core.fi, core.fo))
+        )
     free = set()
     for n, g in enumerate(core.groups):
         text = f".group {n}, rows={g.rows}, cols={g.cols}"
-        lowest = [k for k in range(64) if k not in free][:len(g.arrays)]
+        lowest = [k for k in range(64) if k not in free][: len(g.arrays)]
         if list(g.arrays) != lowest:
             text += ", arrays=" + ",".join(map(str, g.arrays))
         free.update(g.arrays)
@@ -94,11 +111,15 @@ def _head(core, image):
             lines.append(f"; a weight does not fit mbiw = {g.mbiw}: the assembler refuses it")
         for name, values in (("weights", g.weights), ("bias", g.bias)):
             flat = [] if values is None else values.ravel().tolist()
-            lines += [f".{name} {', '.join(map(str, flat[k:k + _LINE]))}" for k in range(0, len(flat), _LINE)]
+            lines += [
+                f".{name} {', '.join(map(str, flat[k : k + _LINE]))}"
+                for k in range(0, len(flat), _LINE)
+            ]
     return lines
 
 
 # Instructions
+
 
 def _offset(high):
     if not high:
@@ -127,19 +148,32 @@ _form((3, 4, 5), lambda m: lambda a, b, c, d, h: f"{m} ${a}, ${b}, ${c}")
 _form((6, 7), lambda m: lambda a, b, c, d, h: f"{m} ${a}, ${b}, {h}")
 _form((8,), lambda m: lambda a, b, c, d, h: f"{m} {a or 32}, {b or 32}")
 _form((9,), lambda m: lambda a, b, c, d, h: f"{m} ${a}, ${b}, {c or 32}, {d >> 10}, {d & 1023}")
-_form((10, 11, 12, 13, 14, 15, 16, 23, 24), lambda m: lambda a, b, c, d, h: f"{m} ${a}, ${b}, ${c}, {d}{_offset(h)}")
+_form(
+    (10, 11, 12, 13, 14, 15, 16, 23, 24),
+    lambda m: lambda a, b, c, d, h: f"{m} ${a}, ${b}, ${c}, {d}{_offset(h)}",
+)
 _form((17,), lambda m: lambda a, b, c, d, h: f"{m} ${a}, ${b}, ${c}, {d}{_plain(h)}")
 _form((18, 19, 20, 25, 26, 28), lambda m: lambda a, b, c, d, h: f"{m} ${a}, ${b}, {d}{_offset(h)}")
 _form((22,), lambda m: lambda a, b, c, d, h: f"{m} ${a}, ${b}, ${c}, {d}")
-_form((27,), lambda m: lambda a, b, c, d, h: f"{m} ${a}, {(b | c << 5) - 256 * ((b | c << 5) >> 7)}, {d}{_plain(h)}")
+_form(
+    (27,),
+    lambda m: (
+        lambda a, b, c, d, h: (
+            f"{m} ${a}, {(b | c << 5) - 256 * ((b | c << 5) >> 7)}, {d}{_plain(h)}"
+        )
+    ),
+)
 _form((29, 30), lambda m: lambda a, b, c, d, h: f"{m} ${a}, {b | c << 5}, {d}{_plain(h)}")
 _form((31, 32), lambda m: lambda a, b, c, d, h: f"{m} {a}, {b | c << 5}")
 
 
 def fields_of(words):
-    """Opcode, the fields at bits 6, 11, 16 and 21, and the signed high half of each word: six lists."""
-    fields = [((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
-              for lo, n in ((0, 6), (6, 5), (11, 5), (16, 5), (21, 11))]
+    """Opcode, the fields at bits 6, 11, 16 and 21, and the signed high half of each word: six
+    lists."""
+    fields = [
+        ((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
+        for lo, n in ((0, 6), (6, 5), (11, 5), (16, 5), (21, 11))
+    ]
     return (*fields, (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist())
 
 
@@ -191,10 +225,12 @@ def core_lines(core, number, cores, params=None):
     table = [_MACHINE.get(op, _MACHINE[0]) for op in range(64)]
     lines = [table[op](a, b, c, d, h) for op, a, b, c, d, h in zip(*fields_of(words), strict=True)]
     for k in np.flatnonzero(bad):
-        raw = int.from_bytes(core.code[offsets[k]:offsets[k + 1]], STORAGES[core.mode].order)
+        raw = int.from_bytes(core.code[offsets[k] : offsets[k + 1]], STORAGES[core.mode].order)
         digits = 2 * int(offsets[k + 1] - offsets[k])
         lines[k] = f".word 0x{raw:0{digits}x}  ; {why[k]}"
     end = int(offsets[len(words)])
     if len(words) < core.count or end < len(core.code):
-        lines.append(f"; the code ends otherwise: {core.count} instructions, {len(core.code)} bytes")
+        lines.append(
+            f"; the code ends otherwise: {core.count} instructions, {len(core.code)} bytes"
+        )
     return lines

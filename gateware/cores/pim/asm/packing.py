@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Code in the packed form (specification, section 3.3)."""
+
 from dataclasses import replace
 
 from ..image.codes import CodeError, code_of, words_of
@@ -14,7 +15,8 @@ def pack(image):
     Returns
     -------
     (Image, list of str)
-        Notes say which cores were left as they are, and why: code that has no packed form, or does not end with its last instruction.
+        Notes say which cores were left as they are, and why: code that has no packed form, or does
+        not end with its last instruction.
     """
     cores, notes = [], []
     for number, core in enumerate(image.cores):
@@ -34,8 +36,12 @@ def pack_program(software, program, params=None):
     from ....isa.asm.errors import AsmWarning
     from ....isa.asm.program import Program
     from ..exchange.importing import whole_file
+
     image, _ = image_of(program.data, params)
     packed, notes = pack(image)
     before, after = (sum(len(c.code) for c in one.cores) for one in (image, packed))
     notes.append(f"{before:,} bytes of code, now {after:,}")
-    return Program(packed.data(), [*program.warnings, *(AsmWarning(whole_file("packed"), note) for note in notes)])
+    return Program(
+        packed.data(),
+        [*program.warnings, *(AsmWarning(whole_file("packed"), note) for note in notes)],
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the instructions of a resolved program read and write, and how long they take (for ``densify``)."""
+"""What the instructions of a resolved program read and write, and how long they take (for
+``densify``)."""
+
 from typing import NamedTuple
 
 from ..isa import TWO_SOURCES
@@ -12,7 +14,9 @@ _SINGLY = frozenset((19, 20))
 
 
 class Range(NamedTuple):
-    """Bytes ``low`` to ``high`` (exclusive). ``operand``: index of the operand that alone says where they lie, or ``None``."""
+    """Bytes ``low`` to ``high`` (exclusive). ``operand``: index of the operand that alone says
+    where they lie, or ``None``."""
+
     low: int
     high: int
     operand: int | None = None
@@ -31,6 +35,7 @@ class Access(NamedTuple):
     busy : int, cycles that it keeps its unit, and its sources from being overwritten
     takes : int, cycles until its result is there (section 10 of the specification)
     """
+
     unit: str
     reads: tuple = ()
     write: Range | None = None
@@ -66,17 +71,34 @@ def _vector(step):
     op, count, values = step.op, step.count, [o.value for o in step.operands]
     if op in (17, 22):
         size = outwards if op == 17 else count * inwards
-        return Access("vector", (_strided(step, inwards),), Range(values[0], values[0] + size, 0), busy=count + 10, takes=count + 50)
-    reads = tuple(Range(values[k], values[k] + count * inwards, k) for k in ((1, 2) if op in TWO_SOURCES else (1,)))
+        return Access(
+            "vector",
+            (_strided(step, inwards),),
+            Range(values[0], values[0] + size, 0),
+            busy=count + 10,
+            takes=count + 50,
+        )
+    reads = tuple(
+        Range(values[k], values[k] + count * inwards, k)
+        for k in ((1, 2) if op in TWO_SOURCES else (1,))
+    )
     size = outwards if op == 13 else count * (inwards if ELEMENTWISE[op][0] else outwards)
     busy = count if op in _SINGLY else len(reads) * _words(count * inwards)
-    return Access("vector", reads, Range(values[0], values[0] + size, 0), busy=busy + 2, takes=busy + (36 if op == 13 else 12))
+    return Access(
+        "vector",
+        reads,
+        Range(values[0], values[0] + size, 0),
+        busy=busy + 2,
+        takes=busy + (36 if op == 13 else 12),
+    )
 
 
 def access_of(step, groups, lanes=32):
-    """The :class:`Access` of a :class:`~.resolve.Step`, or ``None`` for a matrix group that does not exist.
+    """The :class:`Access` of a :class:`~.resolve.Step`, or ``None`` for a matrix group that does
+    not exist.
 
-    ``groups`` are the core's; ``lanes`` products are made in a cycle, which ranges do not depend on.
+    ``groups`` are the core's; ``lanes`` products are made in a cycle, which ranges do not depend
+    on.
     """
     op = step.op
     if op == 9:
@@ -86,8 +108,13 @@ def access_of(step, groups, lanes=32):
         group, (to, of) = groups[number], (o.value for o in step.operands)
         inwards, outwards = (bytes_of(w) for w in step.widths)
         busy = group.rows * -(-group.cols // lanes)
-        return Access("matrix", (Range(of, of + group.rows * inwards, 1),), Range(to, to + group.cols * outwards, 0),
-                      busy=busy + 4, takes=busy + 16)
+        return Access(
+            "matrix",
+            (Range(of, of + group.rows * inwards, 1),),
+            Range(to, to + group.cols * outwards, 0),
+            busy=busy + 4,
+            takes=busy + 16,
+        )
     if op in (31, 32):
         return Access("event")
     if op < 25:

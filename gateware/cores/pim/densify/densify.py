@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rewrites streams to fewer instructions with the same effect: registers keep their values, offsets reach other addresses,
-ReLU and bias go into the multiplication, copies are not made where the original can be read, and units wait less for each other.
+"""Rewrites streams to fewer instructions with the same effect: registers keep their values, offsets
+reach other addresses, ReLU and bias go into the multiplication, copies are not made where the
+original can be read, and units wait less for each other.
 
-The effect of a program that runs to its end is what it leaves in global memory, local memories and event registers; scalar registers and
-widths at the end are not part of it. Compiled streams are fully unrolled and two thirds of them set registers: that is what goes.
+The effect of a program that runs to its end is what it leaves in global memory, local memories and
+event registers; scalar registers and widths at the end are not part of it. Compiled streams are
+fully unrolled and two thirds of them set registers: that is what goes.
 """
+
 from dataclasses import replace
 
 import numpy as np
@@ -24,15 +27,36 @@ _PAIRS = (30, 28, 26)
 _SINGLES = 26
 _NEVER = 1 << 60
 #: Opcodes -> which widths their meaning depends on: bit 0 ibiw, bit 1 obiw.
-_WIDTHS = {9: 3, 10: 1, 11: 1, 12: 3, 13: 3, 14: 1, 15: 3, 16: 3, 17: 3, 18: 1, 19: 3, 20: 3, 22: 1, 23: 3, 24: 3}
+_WIDTHS = {
+    9: 3,
+    10: 1,
+    11: 1,
+    12: 3,
+    13: 3,
+    14: 1,
+    15: 3,
+    16: 3,
+    17: 3,
+    18: 1,
+    19: 3,
+    20: 3,
+    22: 1,
+    23: 3,
+    24: 3,
+}
 
 
 class _Writer:
-    """Gives steps their registers again. ``mode``: code form, which decides about offsets and immediates."""
+    """Gives steps their registers again. ``mode``: code form, which decides about offsets and
+    immediates."""
+
     def __init__(self, mode, widths, steps):
         self.mode, self.widths, self.words = mode, widths, []
-        self.values, self.places = [0] * 32, {}         # what registers hold: at the start 0, and where a value is
-        self.fresh = [0] * 32                           # when each was used last
+        self.values, self.places = (
+            [0] * 32,
+            {},
+        )  # what registers hold: at the start 0, and where a value is
+        self.fresh = [0] * 32  # when each was used last
         self.pairs = dict.fromkeys(_PAIRS, 0)
         self.uses = {}
         for index, step in enumerate(steps):
@@ -53,7 +77,9 @@ class _Writer:
         return uses[-1] if uses else _NEVER
 
     def _wanted(self, index):
-        """Key of an operand: how often instructions from ``index`` on name its value; a pair only if nothing else is missing."""
+        """Key of an operand: how often instructions from ``index`` on name its value; a pair only
+        if nothing else is missing."""
+
         def key(operand):
             if operand.pair:
                 return -1
@@ -61,13 +87,17 @@ class _Writer:
             while uses and uses[-1] < index:
                 uses.pop()
             return len(uses)
+
         return key
 
     def _load(self, value, index, keep):
         """Sets a register that is needed latest, and least recently used among those."""
         held = self.places
         free = [r for r in range(_SINGLES) if r not in keep]
-        register = max(free, key=lambda r: (held.get(self.values[r]) != r, self._next_use(r, index), -self.fresh[r]))
+        register = max(
+            free,
+            key=lambda r: (held.get(self.values[r]) != r, self._next_use(r, index), -self.fresh[r]),
+        )
         if held.get(self.values[register]) == register:
             del held[self.values[register]]
         self._set(register, value)
@@ -92,15 +122,21 @@ class _Writer:
     def _load_pair(self, value, keep):
         halves = value >> 32, value & _LOW32
         # The one that shares a half, else the one that was not used for longest.
-        even = max((p for p in _PAIRS if p not in keep),
-                   key=lambda p: ((self.values[p] == halves[0]) + (self.values[p + 1] == halves[1]), -self.pairs[p]))
+        even = max(
+            (p for p in _PAIRS if p not in keep),
+            key=lambda p: (
+                (self.values[p] == halves[0]) + (self.values[p + 1] == halves[1]),
+                -self.pairs[p],
+            ),
+        )
         for register, half in ((even, halves[0]), (even + 1, halves[1])):
             if self.values[register] != half:
                 self._set(register, half)
         return even
 
     def _base(self, operand, offset):
-        """The register for an operand with an offset: the one that is reached, or holds the value itself; and its select bit."""
+        """The register for an operand with an offset: the one that is reached, or holds the value
+        itself; and its select bit."""
         if operand.pair:
             for even in _PAIRS:
                 if self._pair_value(even) == operand.value:
@@ -121,7 +157,8 @@ class _Writer:
         return self.values[even] << 32 | self.values[even + 1]
 
     def _find(self, operands):
-        """Registers and offset for ``operands`` out of what registers hold; or the operands that are missing."""
+        """Registers and offset for ``operands`` out of what registers hold; or the operands that
+        are missing."""
         missing = [o for o in operands if self._base(o, 0) is None]
         if not missing:
             return [self._base(o, 0) for o in operands], 0, ()
@@ -138,7 +175,9 @@ class _Writer:
         """Offsets that reach an operand from a register, the nearest first."""
         if operand.pair:
             bases = [operand.value - self._pair_value(even) for even in _PAIRS]
-            deltas = [d if abs(d) < 1 << 40 else d - (1 << 64 if d > 0 else -1 << 64) for d in bases]
+            deltas = [
+                d if abs(d) < 1 << 40 else d - (1 << 64 if d > 0 else -1 << 64) for d in bases
+            ]
         else:
             deltas = [(operand.value - v + (1 << 31) & _LOW32) - (1 << 31) for v in self.places]
         found = {d // operand.scale for d in deltas if d % operand.scale == 0}
@@ -147,7 +186,12 @@ class _Writer:
     def put(self, step, index):
         """Appends a step."""
         needs = _WIDTHS.get(step.op, 0)
-        if needs & 1 and step.widths[0] != self.widths[0] or needs & 2 and step.widths[1] != self.widths[1]:
+        if (
+            needs & 1
+            and step.widths[0] != self.widths[0]
+            or needs & 2
+            and step.widths[1] != self.widths[1]
+        ):
             self.widths = step.widths
             self.words.append(8 | (step.widths[0] & 31) << 6 | (step.widths[1] & 31) << 11)
         while True:
@@ -155,7 +199,9 @@ class _Writer:
             if not missing:
                 break
             # What no offset can reach comes first; then what is needed most often from here on.
-            operand = next((o for o in missing if not o.scale), None) or max(missing, key=self._wanted(index))
+            operand = next((o for o in missing if not o.scale), None) or max(
+                missing, key=self._wanted(index)
+            )
             keep = [self._base(o, 0)[0] for o in step.operands if o not in missing]
             if operand.pair:
                 self._load_pair(operand.value, keep)
@@ -174,7 +220,8 @@ class _Writer:
 
 
 def _draft(core, params, size, constants):
-    """The core's steps and groups, ReLU and biases merged, without needless copies. Raises :class:`Unresolved`."""
+    """The core's steps and groups, ReLU and biases merged, without needless copies. Raises
+    :class:`Unresolved`."""
     words, offsets = words_of(core.code, core.mode, core.count)
     if len(words) < core.count or offsets[len(words)] < len(core.code):
         raise Unresolved("its code does not end with its last instruction")
@@ -192,7 +239,12 @@ def _written(core, draft, steps):
         writer.put(step, index)
     if len(writer.words) >= core.count:
         return core
-    return replace(core, code=code_of(np.array(writer.words, np.uint64), core.mode), count=len(writer.words), groups=draft.groups)
+    return replace(
+        core,
+        code=code_of(np.array(writer.words, np.uint64), core.mode),
+        count=len(writer.words),
+        groups=draft.groups,
+    )
 
 
 def densify(image, params=None, constants=()):
@@ -209,7 +261,8 @@ def densify(image, params=None, constants=()):
     Returns
     -------
     (Image, list of str)
-        Notes say which cores were left as they are, and why: programs that load registers from memory, or are not legal.
+        Notes say which cores were left as they are, and why: programs that load registers from
+        memory, or are not legal.
     """
     size, lanes = (1 << 20, 32) if params is None else (params["lmem_bytes"], params["lanes"])
     drafts, notes = [], []
@@ -221,11 +274,16 @@ def densify(image, params=None, constants=()):
             notes.append(f"core {number} is left as it is: {reason}")
     for kept in (False, True):
         orders = reorder(drafts, lanes, size, kept)
-        cores = [core if draft is None else _written(core, draft, order)
-                 for core, draft, order in zip(image.cores, drafts, orders, strict=True)]
-        # A core whose program became no shorter has kept it, and with it the order in which it meets others.
-        found = [None if draft is None else meetings(draft.steps if core is before else order)
-                 for core, before, draft, order in zip(cores, image.cores, drafts, orders, strict=True)]
+        cores = [
+            core if draft is None else _written(core, draft, order)
+            for core, draft, order in zip(image.cores, drafts, orders, strict=True)
+        ]
+        # A core whose program became no shorter has kept it, and with it the order in which it
+        # meets others.
+        found = [
+            None if draft is None else meetings(draft.steps if core is before else order)
+            for core, before, draft, order in zip(cores, image.cores, drafts, orders, strict=True)
+        ]
         if kept or completes(found):
             return replace(image, cores=cores), notes
 
@@ -236,8 +294,12 @@ def densify_program(software, program, params=None):
     from ....isa.asm.program import Program
     from ..asm.listing import image_of
     from ..exchange.importing import whole_file
+
     image, _ = image_of(program.data, params)
     dense, notes = densify(image, params)
     before, after = (sum(c.count for c in one.cores) for one in (image, dense))
     notes.append(f"{before:,} instructions, now {after:,}")
-    return Program(dense.data(), [*program.warnings, *(AsmWarning(whole_file("densify"), note) for note in notes)])
+    return Program(
+        dense.data(),
+        [*program.warnings, *(AsmWarning(whole_file("densify"), note) for note in notes)],
+    )

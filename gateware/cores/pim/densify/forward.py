@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads what ``lmv`` copied where it came from, and leaves out copies that no one reads (for ``densify``)."""
+"""Reads what ``lmv`` copied where it came from, and leaves out copies that no one reads (for
+``densify``)."""
+
 import numpy as np
 
 from .accesses import access_of, crosses
@@ -11,11 +13,13 @@ _MOST = 16
 
 
 def forward(steps, groups):
-    """Turns the sources of ``steps`` to what was copied to where they read, as long as neither copy nor original is overwritten.
+    """Turns the sources of ``steps`` to what was copied to where they read, as long as neither copy
+    nor original is overwritten.
 
-    An instruction whose result lies on either keeps its source: order within one instruction matters there.
+    An instruction whose result lies on either keeps its source: order within one instruction
+    matters there.
     """
-    copies = []                 # (Range of the copy, bytes from there to the original)
+    copies = []  # (Range of the copy, bytes from there to the original)
     for step in steps:
         access = access_of(step, groups)
         if access is None:
@@ -25,22 +29,32 @@ def forward(steps, groups):
             place = source.operand
             for copy, way in copies if place is not None else ():
                 moved = source._replace(low=source.low + way, high=source.high + way)
-                if copy.low <= source.low and source.high <= copy.high and not crosses(source, access.write) and not crosses(moved, access.write):
+                if (
+                    copy.low <= source.low
+                    and source.high <= copy.high
+                    and not crosses(source, access.write)
+                    and not crosses(moved, access.write)
+                ):
                     step.operands[place] = step.operands[place]._replace(value=moved.low)
                     break
         written = access.write
         if written is not None:
-            copies = [(copy, way) for copy, way in copies
-                      if not crosses(copy, written) and not crosses(copy._replace(low=copy.low + way, high=copy.high + way), written)]
+            copies = [
+                (copy, way)
+                for copy, way in copies
+                if not crosses(copy, written)
+                and not crosses(copy._replace(low=copy.low + way, high=copy.high + way), written)
+            ]
         if step.op == 28:
             source = access_of(step, groups).reads[0]
             if not crosses(source, written):
-                copies = [(written, source.low - written.low), *copies[:_MOST - 1]]
+                copies = [(written, source.low - written.low), *copies[: _MOST - 1]]
 
 
 def drop_dead(steps, groups, size):
-    """``steps`` without the ``lmv`` and ``lldi`` whose bytes are all overwritten before they are read; ``size``: bytes of local memory, all
-    of which are looked at in the end. Ranges outside it, or a group that does not exist: nothing is left out."""
+    """``steps`` without the ``lmv`` and ``lldi`` whose bytes are all overwritten before they are
+    read; ``size``: bytes of local memory, all of which are looked at in the end. Ranges outside it,
+    or a group that does not exist: nothing is left out."""
     accesses = [access_of(step, groups) for step in steps]
     if not all(a is not None and a.inside(size) for a in accesses):
         return steps
@@ -48,11 +62,11 @@ def drop_dead(steps, groups, size):
     for step, access in zip(reversed(steps), reversed(accesses), strict=True):
         written = access.write
         if written is not None:
-            if step.op in (27, 28) and not wanted[written.low:written.high].any():
+            if step.op in (27, 28) and not wanted[written.low : written.high].any():
                 continue
-            wanted[written.low:written.high] = False
+            wanted[written.low : written.high] = False
         for source in access.reads:
-            wanted[source.low:source.high] = True
+            wanted[source.low : source.high] = True
         kept.append(step)
     kept.reverse()
     return kept

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Merges ReLU and bias into the multiplication in front of them (for ``densify``)."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,9 @@ __all__ = ["Contents", "merge"]
 
 
 class Contents:
-    """What is known of local memory: bytes, and which of them. ``constants``: pairs (GMem address, bytes) that never change."""
+    """What is known of local memory: bytes, and which of them. ``constants``: pairs (GMem address,
+    bytes) that never change."""
+
     def __init__(self, size, constants=()):
         self.bytes, self.known = np.zeros(size, np.uint8), np.zeros(size, bool)
         self.constants = [(at, np.frombuffer(bytes(data), np.uint8)) for at, data in constants]
@@ -21,9 +24,9 @@ class Contents:
     def _write(self, address, size, data=None):
         if address + size > self.known.size:
             raise Unresolved(f"it writes at {address:#x}, outside local memory")
-        self.known[address:address + size] = data is not None
+        self.known[address : address + size] = data is not None
         if data is not None:
-            self.bytes[address:address + size] = data
+            self.bytes[address : address + size] = data
 
     def after(self, step, access):
         """Follows a step with its :class:`~.accesses.Access`."""
@@ -39,7 +42,7 @@ class Contents:
             if known.size < size:
                 raise Unresolved(f"it reads at {source.start:#x}, outside local memory")
             self._write(written.low, size, data)
-            self.known[written.low:written.high] = known
+            self.known[written.low : written.high] = known
         elif op == 25:
             self._write(written.low, size, self._constant(access.far.low, size))
         else:
@@ -48,12 +51,12 @@ class Contents:
     def _constant(self, address, size):
         for at, data in self.constants:
             if at <= address and address + size <= at + data.size:
-                return data[address - at:address - at + size]
+                return data[address - at : address - at + size]
         return None
 
     def elements(self, address, count, biw):
         """Known elements, or ``None``."""
-        if not self.known[address:address + count * bytes_of(biw)].all():
+        if not self.known[address : address + count * bytes_of(biw)].all():
             return None
         return elements.load(self.bytes, address, count, biw)
 
@@ -67,7 +70,8 @@ def _disjoint(a, size_a, b, size_b):
 
 
 def _with_bias(groups, number, bias, most, widths):
-    """A group like ``number`` that adds ``bias`` behind its shift, or ``None``; it shares the arrays."""
+    """A group like ``number`` that adds ``bias`` behind its shift, or ``None``; it shares the
+    arrays."""
     group = groups[number]
     if group.weights is None or group.bias is not None:
         return None
@@ -79,11 +83,19 @@ def _with_bias(groups, number, bias, most, widths):
     if (reach >= 1 << widths[1] - 1).any() or (np.abs(shifted) >= 1 << 31).any():
         return None
     for k, other in enumerate(groups):
-        if other.arrays == group.arrays and other.bias is not None and other.weights is None \
-                and (other.rows, other.cols, other.shift, other.round, other.mbiw) == \
-                (group.rows, group.cols, group.shift, group.round, group.mbiw) and (other.bias == shifted).all():
+        if (
+            other.arrays == group.arrays
+            and other.bias is not None
+            and other.weights is None
+            and (other.rows, other.cols, other.shift, other.round, other.mbiw)
+            == (group.rows, group.cols, group.shift, group.round, group.mbiw)
+            and (other.bias == shifted).all()
+        ):
             return k
-    if len(groups) >= most[0] or sum(g.cols for g in groups if g.bias is not None) + group.cols > most[1]:
+    if (
+        len(groups) >= most[0]
+        or sum(g.cols for g in groups if g.bias is not None) + group.cols > most[1]
+    ):
         return None
     groups.append(replace(group, weights=None, bias=shifted.astype(np.int32)))
     return len(groups) - 1
@@ -92,11 +104,12 @@ def _with_bias(groups, number, bias, most, widths):
 def merge(steps, groups, contents, params):
     """Steps with ReLU and bias merged; groups that this needs are appended to ``groups``.
 
-    A ReLU is merged where it works in place on the whole result. A bias is merged where it is known, is added in place to
-    the whole result, and nothing can saturate before.
+    A ReLU is merged where it works in place on the whole result. A bias is merged where it is
+    known, is added in place to the whole result, and nothing can saturate before.
     """
     most = (1024, 4096) if params is None else (params["groups"], params["bias_words"])
-    # A group that shares arrays with one of other contents does not have the weights that its entry names.
+    # A group that shares arrays with one of other contents does not have the weights that its entry
+    # names.
     owners = {}
     for number, group in enumerate(groups):
         for array in group.arrays:
@@ -108,16 +121,32 @@ def merge(steps, groups, contents, params):
         if last is not None and last.op == 9 and _group_of(last) < len(groups):
             group, target, width = groups[_group_of(last)], last.operands[0].value, last.widths[1]
             fits = step.count == group.cols and step.widths[0] == width
-            if step.op == 18 and fits and step.operands[0].value == step.operands[1].value == target:
+            if (
+                step.op == 18
+                and fits
+                and step.operands[0].value == step.operands[1].value == target
+            ):
                 last.word |= 1 << 31
                 continue
-            if step.op == 10 and fits and step.operands[0].value == target and not last.word >> 31 \
-                    and _group_of(last) in sole:
+            if (
+                step.op == 10
+                and fits
+                and step.operands[0].value == target
+                and not last.word >> 31
+                and _group_of(last) in sole
+            ):
                 others = [o.value for o in step.operands[1:] if o.value != target]
                 size = step.count * bytes_of(width)
-                bias = contents.elements(others[0], step.count, width) if len(others) == 1 \
-                    and _disjoint(others[0], size, target, size) else None
-                number = None if bias is None else _with_bias(groups, _group_of(last), bias, most, last.widths)
+                bias = (
+                    contents.elements(others[0], step.count, width)
+                    if len(others) == 1 and _disjoint(others[0], size, target, size)
+                    else None
+                )
+                number = (
+                    None
+                    if bias is None
+                    else _with_bias(groups, _group_of(last), bias, most, last.widths)
+                )
                 if number is not None:
                     last.word = last.word & ~(1023 << 21) | number << 21
                     continue

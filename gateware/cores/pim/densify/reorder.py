@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Orders instructions so that units work side by side and results are waited for less (for ``densify``).
+"""Orders instructions so that units work side by side and results are waited for less (for
+``densify``).
 
-The machine issues in order and waits where an instruction depends on one under way. So the instruction that can start first comes
-next, of a few that follow in the program, by the cycles of section 10; which depends on which stays as it is.
+The machine issues in order and waits where an instruction depends on one under way. So the
+instruction that can start first comes next, of a few that follow in the program, by the cycles of
+section 10; which depends on which stays as it is.
 """
+
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
@@ -21,6 +24,7 @@ _IN_FLIGHT = 4
 @dataclass
 class Draft:
     """A core's program to be ordered: its steps, and the groups that they name."""
+
     steps: list
     groups: list
 
@@ -28,19 +32,23 @@ class Draft:
 @dataclass(eq=False)
 class _Waiting:
     """An instruction that is looked at, or under way."""
+
     step: Step
     access: Access
     place: int
-    free: bool                                      # its global memory is no other core's business
-    missing: int = 0                                # instructions before it that it depends on and that have not been issued
-    ready: int = 0                                  # cycle from which on it can start
-    followers: list = field(default_factory=list)   # (instruction, whether it needs the result rather than the sources)
-    read: int = 0                                   # cycle at which its sources may be overwritten
-    done: int = 0                                   # cycle at which its result is there
+    free: bool  # its global memory is no other core's business
+    missing: int = 0  # instructions before it that it depends on and that have not been issued
+    ready: int = 0  # cycle from which on it can start
+    followers: list = field(
+        default_factory=list
+    )  # (instruction, whether it needs the result rather than the sources)
+    read: int = 0  # cycle at which its sources may be overwritten
+    done: int = 0  # cycle at which its result is there
 
 
 class _Touched:
     """Ranges of global memory that other cores touch."""
+
     def __init__(self, ranges):
         self.lows, self.highs = [], []
         for low, high in sorted((r.low, r.high) for r in ranges):
@@ -56,13 +64,20 @@ class _Touched:
 
 
 def _depends(late, early, kept):
-    """0: ``late`` may overtake ``early``; 1: it must not, but need not wait for its result; 2: it needs what ``early`` does to be done.
-    ``kept``: sends and receives stay in order even where they are with different cores."""
+    """0: ``late`` may overtake ``early``; 1: it must not, but need not wait for its result; 2: it
+    needs what ``early`` does to be done. ``kept``: sends and receives stay in order even where they
+    are with different cores."""
     a, b = early.access, late.access
-    # What another core is told of must have happened; and one that waits for an exact count may miss an event that comes too soon.
+    # What another core is told of must have happened; and one that waits for an exact count may
+    # miss an event that comes too soon.
     if "event" in (a.unit, b.unit):
         return 2
-    if any(crosses(a.write, r) for r in b.reads) or crosses(a.write, b.write) or crosses(a.far, b.far) and (a.stores or b.stores):
+    if (
+        any(crosses(a.write, r) for r in b.reads)
+        or crosses(a.write, b.write)
+        or crosses(a.far, b.far)
+        and (a.stores or b.stores)
+    ):
         return 2
     meets = a.peer is not None, b.peer is not None
     if all(meets) and (kept or a.peer == b.peer) or any(crosses(r, b.write) for r in a.reads):
@@ -70,11 +85,21 @@ def _depends(late, early, kept):
     # How long another core lets it wait is not known, and what is behind would wait with it.
     if meets[1] and a.unit != "transfer":
         return 1
-    return 2 if meets[0] and b.far is not None and not late.free or meets[1] and a.far is not None and not early.free else 0
+    return (
+        2
+        if meets[0]
+        and b.far is not None
+        and not late.free
+        or meets[1]
+        and a.far is not None
+        and not early.free
+        else 0
+    )
 
 
 class _Machine:
     """What the units of a core do, by the cycles of :class:`~.accesses.Access`."""
+
     def __init__(self):
         self.now, self.free, self.under_way = 0, {}, []
 
@@ -95,12 +120,18 @@ class _Machine:
 
 
 def _ordered(accesses, steps, others, kept):
-    """``steps`` in the order in which they can start; ``others``: the :class:`_Touched` for what is read, and for what is written."""
+    """``steps`` in the order in which they can start; ``others``: the :class:`_Touched` for what is
+    read, and for what is written."""
     machine, looked_at, issued = _Machine(), [], []
     for place in range(len(steps) + _WINDOW):
         if place < len(steps):
             access = accesses[place]
-            new = _Waiting(steps[place], access, place, access.far is None or not others[access.stores].touches(access.far))
+            new = _Waiting(
+                steps[place],
+                access,
+                place,
+                access.far is None or not others[access.stores].touches(access.far),
+            )
             for other in looked_at:
                 need = _depends(new, other, kept)
                 if need:
@@ -112,7 +143,10 @@ def _ordered(accesses, steps, others, kept):
                     new.ready = max(new.ready, other.done if need == 2 else other.read)
             looked_at.append(new)
         if looked_at and (len(looked_at) == _WINDOW or place >= len(steps)):
-            best = min((w for w in looked_at if not w.missing), key=lambda w: (machine.start_of(w), w.place))
+            best = min(
+                (w for w in looked_at if not w.missing),
+                key=lambda w: (machine.start_of(w), w.place),
+            )
             looked_at.remove(best)
             machine.issue(best)
             issued.append(best.step)
@@ -120,14 +154,16 @@ def _ordered(accesses, steps, others, kept):
 
 
 def meetings(steps):
-    """``(opcode, other core, bytes)`` of sends and receives; ``None`` if the program waits for events, too."""
+    """``(opcode, other core, bytes)`` of sends and receives; ``None`` if the program waits for
+    events, too."""
     if any(step.op in (31, 32) for step in steps):
         return None
     return [(step.op, step.word >> 11 & 1023, step.count) for step in steps if step.op in (29, 30)]
 
 
 def completes(meetings_of):
-    """Whether cores with these :func:`meetings` all come to their end; ``None`` among them: it cannot be told, so no."""
+    """Whether cores with these :func:`meetings` all come to their end; ``None`` among them: it
+    cannot be told, so no."""
     if None in meetings_of:
         return False
     at = [0] * len(meetings_of)
@@ -136,7 +172,11 @@ def completes(meetings_of):
         core = waiting.pop()
         while at[core] < len(meetings_of[core]):
             op, other, size = meetings_of[core][at[core]]
-            if other >= len(at) or at[other] >= len(meetings_of[other]) or meetings_of[other][at[other]] != (59 - op, core, size):
+            if (
+                other >= len(at)
+                or at[other] >= len(meetings_of[other])
+                or meetings_of[other][at[other]] != (59 - op, core, size)
+            ):
                 break
             at[core] += 1
             at[other] += 1
@@ -150,18 +190,27 @@ def reorder(drafts, lanes, size, kept):
     Parameters
     ----------
     drafts : list of Draft or None
-        ``None``: a core that is left as it is; nothing is known of what it reads and writes in global memory.
+        ``None``: a core that is left as it is; nothing is known of what it reads and writes in
+        global memory.
     lanes : int, products in a cycle; size : int, bytes of local memory
     kept : bool
-        Sends and receives stay in order. Else only those between the same two cores do: :func:`completes` tells whether cores then still meet.
+        Sends and receives stay in order. Else only those between the same two cores do:
+        :func:`completes` tells whether cores then still meet.
 
     Returns
     -------
-    list of lists of Step; ``None`` as in ``drafts``. A program that leaves local memory or names a group that does not exist is as it was.
+    list of lists of Step; ``None`` as in ``drafts``. A program that leaves local memory or names a
+    group that does not exist is as it was.
     """
-    accesses = [None if d is None else [access_of(step, d.groups, lanes) for step in d.steps] for d in drafts]
+    accesses = [
+        None if d is None else [access_of(step, d.groups, lanes) for step in d.steps]
+        for d in drafts
+    ]
     everything = Access("transfer", far=Range(0, 1 << 64), stores=True)
-    touched = [[everything] if a is None else [x for x in a if x is not None and x.far is not None] for a in accesses]
+    touched = [
+        [everything] if a is None else [x for x in a if x is not None and x.far is not None]
+        for a in accesses
+    ]
     orders = []
     for number, (draft, mine) in enumerate(zip(drafts, accesses, strict=True)):
         if mine is None or not all(a is not None and a.inside(size) for a in mine):

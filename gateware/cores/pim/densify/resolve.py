@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the instructions of a straight-line program address: register values followed from the start (for ``densify``)."""
+"""What the instructions of a straight-line program address: register values followed from the start
+(for ``densify``)."""
+
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -17,9 +19,10 @@ class Unresolved(Exception):
 
 
 class Operand(NamedTuple):
-    """``value``: the final address (or a plain value), ``low``: lowest bit of its register's field, ``scale``: bytes that
-    one unit of the offset is (0: the offset does not reach it), ``bit``: of ``offset_select`` (0: it always applies);
-    ``pair``: a 64-bit address in two registers."""
+    """``value``: the final address (or a plain value), ``low``: lowest bit of its register's field,
+    ``scale``: bytes that one unit of the offset is (0: the offset does not reach it), ``bit``: of
+    ``offset_select`` (0: it always applies); ``pair``: a 64-bit address in two registers."""
+
     low: int
     value: int
     scale: int = 0
@@ -30,6 +33,7 @@ class Operand(NamedTuple):
 @dataclass
 class Step:
     """An instruction without its registers: ``word`` has those fields and the offset zero."""
+
     op: int
     word: int
     widths: tuple
@@ -46,20 +50,36 @@ def _signed(value, bits):
     return value - (value >> bits - 1 << bits)
 
 
-#: Opcode -> operands: (lowest bit, select bit or None for none, True if its unit is an element of the result).
-_VECTOR = {**dict.fromkeys((10, 11, 14), ((6, 1, 0), (11, 2, 0), (16, 4, 0))),
-           **dict.fromkeys((12, 15, 16), ((6, 1, 1), (11, 2, 0), (16, 4, 0))), 13: ((6, None, 1), (11, 2, 0), (16, 4, 0)),
-           18: ((6, 1, 0), (11, 2, 0)), **dict.fromkeys((19, 20), ((6, 1, 1), (11, 2, 0))),
-           **dict.fromkeys((23, 24), ((6, 1, 1), (11, 2, 0), (16, None, 0))), 17: ((6, None, 1), (11, 0, 0), (16, None, 0)),
-           22: ((6, None, 0), (11, None, 0), (16, None, 0)), 9: ((6, None, 0), (11, None, 0))}
+#: Opcode -> operands: (lowest bit, select bit or None for none, True if its unit is an element of
+#: the result).
+_VECTOR = {
+    **dict.fromkeys((10, 11, 14), ((6, 1, 0), (11, 2, 0), (16, 4, 0))),
+    **dict.fromkeys((12, 15, 16), ((6, 1, 1), (11, 2, 0), (16, 4, 0))),
+    13: ((6, None, 1), (11, 2, 0), (16, 4, 0)),
+    18: ((6, 1, 0), (11, 2, 0)),
+    **dict.fromkeys((19, 20), ((6, 1, 1), (11, 2, 0))),
+    **dict.fromkeys((23, 24), ((6, 1, 1), (11, 2, 0), (16, None, 0))),
+    17: ((6, None, 1), (11, 0, 0), (16, None, 0)),
+    22: ((6, None, 0), (11, None, 0), (16, None, 0)),
+    9: ((6, None, 0), (11, None, 0)),
+}
 #: The same for transfers, whose unit is a byte: (lowest bit, select bit, pair).
-_MOVES = {25: ((6, 1, False), (11, 2, True)), 26: ((6, 1, True), (11, 2, False)), 27: ((6, 0, False),),
-          28: ((6, 1, False), (11, 2, False)), 29: ((6, 0, False),), 30: ((6, 0, False),)}
-_FIELDS = {op: sum(31 << low for low, *_ in operands) for op, operands in {**_VECTOR, **_MOVES}.items()}
+_MOVES = {
+    25: ((6, 1, False), (11, 2, True)),
+    26: ((6, 1, True), (11, 2, False)),
+    27: ((6, 0, False),),
+    28: ((6, 1, False), (11, 2, False)),
+    29: ((6, 0, False),),
+    30: ((6, 0, False),),
+}
+_FIELDS = {
+    op: sum(31 << low for low, *_ in operands) for op, operands in {**_VECTOR, **_MOVES}.items()
+}
 
 
 def resolve(words, ibiw, obiw):
-    """The steps of a program; scalar instructions are carried out and vanish, as does what does nothing.
+    """The steps of a program; scalar instructions are carried out and vanish, as does what does
+    nothing.
 
     Parameters
     ----------
@@ -83,7 +103,13 @@ def resolve(words, ibiw, obiw):
         if op == 1:
             regs[a] = imm
         elif op in (3, 4, 5):
-            regs[a] = (regs[b] + regs[c] if op == 3 else regs[b] - regs[c] if op == 4 else regs[b] * regs[c]) & _LOW32
+            regs[a] = (
+                regs[b] + regs[c]
+                if op == 3
+                else regs[b] - regs[c]
+                if op == 4
+                else regs[b] * regs[c]
+            ) & _LOW32
         elif op in (6, 7):
             regs[a] = (regs[b] + imm if op == 6 else regs[b] * imm) & _LOW32
         elif op == 8:

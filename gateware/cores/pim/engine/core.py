@@ -9,11 +9,13 @@
                                      +-- RunEnd      faults, DeadlockDetector, abort, end --> stop, finish
     memory    : Load, and of every processor code and data
 
-A run: ``clear`` resets processors, crossbar and events, and their sweeps of zeros begin; LOAD reads the image meanwhile; code is read
-ahead once the core table is known; ``go`` starts all in the same cycle. Whatever ends the run raises ``stop``: nothing starts any more,
-ld and st that were begun go on to their end, send and recv are given up, and when nothing is outstanding the engine is finished. Registers,
-events and LMem stay as they are, for the debug registers and the next run.
+A run: ``clear`` resets processors, crossbar and events, and their sweeps of zeros begin; LOAD reads
+the image meanwhile; code is read ahead once the core table is known; ``go`` starts all in the same
+cycle. Whatever ends the run raises ``stop``: nothing starts any more, ld and st that were begun go
+on to their end, send and recv are given up, and when nothing is outstanding the engine is finished.
+Registers, events and LMem stay as they are, for the debug registers and the next run.
 """
+
 from amaranth import Array, Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib.wiring import connect, flipped
 
@@ -33,6 +35,7 @@ from .tree import PortTree
 
 __all__ = ["ManyCoreEngine"]
 
+
 def _row(name, core, cores):
     """Name of a row of a timeline."""
     return f"{name} {core}" if cores > 1 else name
@@ -46,11 +49,15 @@ class ManyCoreEngine(Engine):
 
     Members
     -------
-    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`: the view of the machine, and of each core where there are several
-    memory : Out, memory ports: LOAD, then of each processor code and data; more than sixteen share arbiters
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`:
+        the view of the machine, and of each core where there are several
+    memory : Out, memory ports: LOAD, then of each processor code and data;
+        more than sixteen share arbiters
 
-    Counting: an instruction is retired when it is complete, the MACs of a mvmul with it; bytes as they pass. Section 7.
+    Counting: an instruction is retired when it is complete, the MACs of a mvmul with it; bytes as
+    they pass. Section 7.
     """
+
     #: By family: multiplexers of wide LUTs cost an ECP5 more here than those of plain ones.
     synth_opts = {"ecp5": "-nowidelut"}
     #: By family: ABC maps the netlist several ways and keeps the smallest of the fastest.
@@ -58,12 +65,20 @@ class ManyCoreEngine(Engine):
     floorplan = staticmethod(floorplan)
 
     def prepare(self):
-        params, sizes = self.params, {"beat_bytes": self.beat_bytes, "memory_size": self.memory_size}
+        params, sizes = (
+            self.params,
+            {"beat_bytes": self.beat_bytes, "memory_size": self.memory_size},
+        )
         for name, most in BUILT.items():
             if params[name] > most:
-                raise ValueError(f"parameter {name} must be at most {most} in gateware, not {params[name]}")
+                raise ValueError(
+                    f"parameter {name} must be at most {most} in gateware, not {params[name]}"
+                )
         self.load = Load(params=params, **sizes)
-        self.processors = [Processor(params=params, number=k, family=self.family, **sizes) for k in range(params["cores"])]
+        self.processors = [
+            Processor(params=params, number=k, family=self.family, **sizes)
+            for k in range(params["cores"])
+        ]
         self.ports = PortTree(beat_bytes=self.beat_bytes, ports=1 + 2 * params["cores"])
         return machine_control(params), len(self.ports.memory)
 
@@ -86,14 +101,21 @@ class ManyCoreEngine(Engine):
         m.d.sync += [clear.eq(load.clear), load.stop.eq(control.abort)]
         m.d.comb += [
             load.start.eq(control.start),
-            *(getattr(load, name).eq(getattr(control, name)) for name in (
-                "program_address", "program_length", "window_base", "window_limit")),
-            *(getattr(load, name).eq(control.reg[name]) for name in ("core_table", "run_flags", "gmem_base", "gmem_size")),
+            *(
+                getattr(load, name).eq(getattr(control, name))
+                for name in ("program_address", "program_length", "window_base", "window_limit")
+            ),
+            *(
+                getattr(load, name).eq(control.reg[name])
+                for name in ("core_table", "run_flags", "gmem_base", "gmem_size")
+            ),
             events.clear.eq(clear),
         ]
         ready = Signal()
         all_ready = Signal()
-        m.d.comb += ready.eq(Cat(processor.start.ready for processor in processors).all() & events.ready & ~clear)
+        m.d.comb += ready.eq(
+            Cat(processor.start.ready for processor in processors).all() & events.ready & ~clear
+        )
         m.d.sync += all_ready.eq(ready)
         m.d.comb += load.ready.eq(all_ready & ready)
 
@@ -113,19 +135,34 @@ class ManyCoreEngine(Engine):
             connect(m, processor.memory[DATA_PORT], ports.port[2 + 2 * k])
             mine = Signal(name=f"target_{k}")
             m.d.comb += [
-                mine.eq(load.target == k), processor.group.eq(load.group), processor.group.valid.eq(load.group.valid & mine),
-                processor.ids.eq(load.ids), processor.ids.valid.eq(load.ids.valid & mine),
-                processor.bias.eq(load.bias), processor.bias.valid.eq(load.bias.valid & mine),
-                processor.weights.payload.eq(load.weights.payload), processor.weights.valid.eq(load.weights.valid & mine),
+                mine.eq(load.target == k),
+                processor.group.eq(load.group),
+                processor.group.valid.eq(load.group.valid & mine),
+                processor.ids.eq(load.ids),
+                processor.ids.valid.eq(load.ids.valid & mine),
+                processor.bias.eq(load.bias),
+                processor.bias.valid.eq(load.bias.valid & mine),
+                processor.weights.payload.eq(load.weights.payload),
+                processor.weights.valid.eq(load.weights.valid & mine),
             ]
             weights_ready.append(processor.weights.ready & mine)
             m.d.comb += [
-                start.clear.eq(clear), start.zero.eq(load.zero), start.prime.eq(load.prime), start.go.eq(load.go),
-                start.start.eq(load.starts[k]), start.gmem_base.eq(load.gmem_from), start.gmem_low.eq(load.gmem_low),
-                start.gmem_high.eq(load.gmem_high), start.cores.eq(load.entries), start.stop.eq(stopped | end.stop | load.stop),
+                start.clear.eq(clear),
+                start.zero.eq(load.zero),
+                start.prime.eq(load.prime),
+                start.go.eq(load.go),
+                start.start.eq(load.starts[k]),
+                start.gmem_base.eq(load.gmem_from),
+                start.gmem_low.eq(load.gmem_low),
+                start.gmem_high.eq(load.gmem_high),
+                start.cores.eq(load.entries),
+                start.stop.eq(stopped | end.stop | load.stop),
                 state.debug_index.eq(control.reg.dbg_index),
-                end.core[k].fault.eq(state.fault), end.core[k].code.eq(state.fault_code), end.core[k].detail.eq(state.fault_detail),
-                end.core[k].base.eq(load.starts[k].code), end.core[k].offset.eq(state.pc_offset),
+                end.core[k].fault.eq(state.fault),
+                end.core[k].code.eq(state.fault_code),
+                end.core[k].detail.eq(state.fault_detail),
+                end.core[k].base.eq(load.starts[k].code),
+                end.core[k].offset.eq(state.pc_offset),
             ]
         m.d.comb += load.weights.ready.eq(Cat(weights_ready).any())
         states = [processor.state for processor in processors]
@@ -136,11 +173,21 @@ class ManyCoreEngine(Engine):
         m.d.sync += was_loading.eq(loading)
         finished, blocked = Cat(s.finished for s in states), Cat(s.blocked for s in states)
         m.d.comb += [
-            end.begin.eq(load.go), end.refused.eq(was_loading & ~loading & ~end.running), end.load_code.eq(load.fault_code),
-            end.load_detail.eq(load.fault_detail), end.image.eq(load.image), end.abort.eq(control.abort),
-            end.finished.eq(finished), end.blocked.eq(blocked), end.quiet.eq(Cat(s.quiet for s in states)),
-            end.deadlock.eq(deadlock.found), end.settled.eq(~loading),
-            deadlock.running.eq(end.running), deadlock.finished.eq(finished), deadlock.blocked.eq(blocked), deadlock.moving.eq(bar.moving),
+            end.begin.eq(load.go),
+            end.refused.eq(was_loading & ~loading & ~end.running),
+            end.load_code.eq(load.fault_code),
+            end.load_detail.eq(load.fault_detail),
+            end.image.eq(load.image),
+            end.abort.eq(control.abort),
+            end.finished.eq(finished),
+            end.blocked.eq(blocked),
+            end.quiet.eq(Cat(s.quiet for s in states)),
+            end.deadlock.eq(deadlock.found),
+            end.settled.eq(~loading),
+            deadlock.running.eq(end.running),
+            deadlock.finished.eq(finished),
+            deadlock.blocked.eq(blocked),
+            deadlock.moving.eq(bar.moving),
         ]
         active, cycles = Signal(), Signal(32)
         with m.If(control.start):
@@ -150,9 +197,15 @@ class ManyCoreEngine(Engine):
         with m.If(loading):
             m.d.sync += cycles.eq(cycles + 1)
         m.d.comb += [
-            control.ready.eq(~active & ready), control.finish.eq(end.finish), control.fault_code.eq(end.code),
-            control.fault_pc.eq(end.pc), control.fault_detail.eq(end.detail), control.interrupt.eq(0),
-            control.val.fault_core.eq(end.fault_core), control.val.cores_done.eq(end.done), control.val.cores_blocked.eq(end.stuck),
+            control.ready.eq(~active & ready),
+            control.finish.eq(end.finish),
+            control.fault_code.eq(end.code),
+            control.fault_pc.eq(end.pc),
+            control.fault_detail.eq(end.detail),
+            control.interrupt.eq(0),
+            control.val.fault_core.eq(end.fault_core),
+            control.val.cores_done.eq(end.done),
+            control.val.cores_blocked.eq(end.stuck),
             control.val.load_cycles.eq(cycles),
         ]
         count(m, params=p, states=states, running=end.running | end.stop, control=control)
@@ -162,26 +215,55 @@ class ManyCoreEngine(Engine):
 
     def rows(self):
         cores = self.params["cores"]
-        named = (("code", False, False), ("core", True, False), ("matrix unit", True, True), ("vector unit", True, True), ("transfers", False, False))
-        return (Row("LOAD", numbered=False), *(Row(_row(name, k, cores), numbered=numbered, queue=queue)
-                                               for k in range(cores) for name, numbered, queue in named))
+        named = (
+            ("code", False, False),
+            ("core", True, False),
+            ("matrix unit", True, True),
+            ("vector unit", True, True),
+            ("transfers", False, False),
+        )
+        return (
+            Row("LOAD", numbered=False),
+            *(
+                Row(_row(name, k, cores), numbered=numbered, queue=queue)
+                for k in range(cores)
+                for name, numbered, queue in named
+            ),
+        )
 
     def activity(self):
-        """Rows of a timeline: of each core its oldest instruction that is not complete, and its units."""
+        """Rows of a timeline: of each core its oldest instruction that is not complete, and its
+        units."""
         cores, found = self.params["cores"], {"LOAD": Activity(self.load.busy)}
         for k, processor in enumerate(self.processors):
             issue, code = processor.issue, self.load.starts[k].code
             at = code + (issue.offered << 2)
-            found |= {_row(name, k, cores): activity for name, activity in {
-                "code": Activity(~processor.prefetch.idle),
-                "core": Activity(self._end.running & ~processor.state.finished, number=code + processor.state.pc_offset),
-                "matrix unit": Activity(number=at, takes=issue.matrix.valid & issue.matrix.ready, leaves=processor.matrix.ends.done),
-                "vector unit": Activity(number=at, takes=issue.vector.valid & issue.vector.ready, leaves=processor.vector.ends.done),
-                "transfers": Activity(~processor.transfer.quiet)}.items()}
+            found |= {
+                _row(name, k, cores): activity
+                for name, activity in {
+                    "code": Activity(~processor.prefetch.idle),
+                    "core": Activity(
+                        self._end.running & ~processor.state.finished,
+                        number=code + processor.state.pc_offset,
+                    ),
+                    "matrix unit": Activity(
+                        number=at,
+                        takes=issue.matrix.valid & issue.matrix.ready,
+                        leaves=processor.matrix.ends.done,
+                    ),
+                    "vector unit": Activity(
+                        number=at,
+                        takes=issue.vector.valid & issue.vector.ready,
+                        leaves=processor.vector.ends.done,
+                    ),
+                    "transfers": Activity(~processor.transfer.quiet),
+                }.items()
+            }
         return found
 
     def _debug(self, m, states, events):
-        """core_select, core_pc, dbg_index and dbg_value; what they look at lies still long before a bus cycle comes."""
+        """core_select, core_pc, dbg_index and dbg_value; what they look at lies still long before a
+        bus cycle comes."""
         control, cores = self.control, self.params["cores"]
         select, index = control.reg.core_select, control.reg.dbg_index
         one, which = Signal(), Signal(range(max(2, cores)))
@@ -189,7 +271,10 @@ class ManyCoreEngine(Engine):
         if cores > 1:
             m.d.comb += control.view.eq(Mux(one, which + 1, 0))
         pc, value = Signal(32), Signal(32)
-        m.d.sync += [pc.eq(Array(s.pc for s in states)[which]), value.eq(Array(s.debug_value for s in states)[which])]
+        m.d.sync += [
+            pc.eq(Array(s.pc for s in states)[which]),
+            value.eq(Array(s.debug_value for s in states)[which]),
+        ]
         m.d.comb += [events.look_core.eq(which), events.look.eq(index)]
         with m.If((index >= REGISTERS_PER_CORE) & (index < REGISTERS_PER_CORE + EVENTS)):
             m.d.sync += value.eq(events.value)

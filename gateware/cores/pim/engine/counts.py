@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Performance counters of the machine and of its cores (specification, section 7)."""
+
 from dataclasses import replace
 
 from amaranth import Cat, Mux, Signal
@@ -21,17 +22,28 @@ def machine_control(params):
     more = bits_for(cores) if cores > 1 else 0
     own = {c.name: _BYTES if c.name.endswith("_bytes") else 1 for c in COUNTERS}
     return EngineControl(
-        registers=ISA.registers, operations_bits=MACS_BITS + more, bytes_bits=_BYTES + more,
+        registers=ISA.registers,
+        operations_bits=MACS_BITS + more,
+        bytes_bits=_BYTES + more,
         counters=[replace(c, bits=own[c.name] + more) for c in COUNTERS],
-        views=cores + 1 if cores > 1 else 1, retired_bits=bits_for(len(KINDS) * cores),
-        part_bits={"retired": bits_for(len(KINDS)), "operations": MACS_BITS, "bytes": _BYTES, **own})
+        views=cores + 1 if cores > 1 else 1,
+        retired_bits=bits_for(len(KINDS) * cores),
+        part_bits={
+            "retired": bits_for(len(KINDS)),
+            "operations": MACS_BITS,
+            "bytes": _BYTES,
+            **own,
+        },
+    )
 
 
 def count(m, *, params, states, running, control):
-    """Drives the counters' part of ``control`` from the states of the cores. Sums come two cycles late, classes one.
+    """Drives the counters' part of ``control`` from the states of the cores. Sums come two cycles
+    late, classes one.
 
-    A cycle is *work* if any matrix or vector unit works. Otherwise it belongs to the lowest core that is not finished; before RUN the
-    machine waits for instructions. A finished core's cycles count as other unit.
+    A cycle is *work* if any matrix or vector unit works. Otherwise it belongs to the lowest core
+    that is not finished; before RUN the machine waits for instructions. A finished core's cycles
+    count as other unit.
 
     Parameters
     ----------
@@ -41,7 +53,11 @@ def count(m, *, params, states, running, control):
     running : Value, level: RUN
     control : interface of :func:`machine_control`
     """
-    parts = [control.part[k] for k in range(len(states))] if params["cores"] > 1 else [None] * len(states)
+    parts = (
+        [control.part[k] for k in range(len(states))]
+        if params["cores"] > 1
+        else [None] * len(states)
+    )
     classes, taken = [], []
     for k, (state, part) in enumerate(zip(states, parts, strict=True)):
         now = Signal(Stall, name=f"class_{k}")
@@ -55,8 +71,13 @@ def count(m, *, params, states, running, control):
             m.d.comb += now.eq(state.stall)
         classes.append(now)
         own = {}
-        for name, width in (("macs", MACS_BITS), *((f"{what}_bytes", _BYTES) for what in ("code", "comm")),
-                            ("bytes_read", _BYTES), ("bytes_written", _BYTES), *((f"done_{kind}", 1) for kind in KINDS)):
+        for name, width in (
+            ("macs", MACS_BITS),
+            *((f"{what}_bytes", _BYTES) for what in ("code", "comm")),
+            ("bytes_read", _BYTES),
+            ("bytes_written", _BYTES),
+            *((f"done_{kind}", 1) for kind in KINDS),
+        ):
             own[name] = Signal(width, name=f"{name}_{k}")
             m.d.sync += own[name].eq(getattr(state, name))
         own["blocked"] = Signal(name=f"was_blocked_{k}")
@@ -79,12 +100,17 @@ def count(m, *, params, states, running, control):
 
 def _drive(m, face, cores):
     """Sums over ``cores`` into the increments of a view."""
+
     def total(name):
         return sum(core[name] for core in cores)
 
     m.d.sync += [
-        face.retired.eq(sum(total(f"done_{kind}") for kind in KINDS)), face.operations.eq(total("macs")),
-        face.bytes_read.eq(total("bytes_read")), face.bytes_written.eq(total("bytes_written")),
+        face.retired.eq(sum(total(f"done_{kind}") for kind in KINDS)),
+        face.operations.eq(total("macs")),
+        face.bytes_read.eq(total("bytes_read")),
+        face.bytes_written.eq(total("bytes_written")),
         *(face.inc[kind].eq(total(f"done_{kind}")) for kind in KINDS),
-        face.inc.code_bytes.eq(total("code_bytes")), face.inc.comm_bytes.eq(total("comm_bytes")), face.inc.blocked.eq(total("blocked")),
+        face.inc.code_bytes.eq(total("code_bytes")),
+        face.inc.comm_bytes.eq(total("comm_bytes")),
+        face.inc.blocked.eq(total("blocked")),
     ]

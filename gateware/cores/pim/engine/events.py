@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Event registers: sync and wait (specification, section 4.5)."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -12,10 +13,12 @@ __all__ = ["EventFile", "Events"]
 
 
 class EventFile(wiring.Component):
-    """The event registers of one core: one memory behind one adder, which serves one request every other cycle, in turn.
+    """The event registers of one core: one memory behind one adder, which serves one request every
+    other cycle, in turn.
 
-    So check and reset of a wait are one step whatever else comes (proved); a wait that does not hold is looked at again each time
-    its turn comes. A request is served at most 2 * (sources + 1) cycles after it came (proved).
+    So check and reset of a wait are one step whatever else comes (proved); a wait that does not
+    hold is looked at again each time its turn comes. A request is served at most 2 * (sources + 1)
+    cycles after it came (proved).
 
     Parameters
     ----------
@@ -26,30 +29,48 @@ class EventFile(wiring.Component):
 
     Members
     -------
-    sync : In(sources), levels; event : In, array of 5 bits; synced : Out(sources), one cycle each; overflow : Out(1), with ``synced``: the
-        register was 1023 and stays
+    sync : In(sources), levels; event : In, array of 5 bits; synced : Out(sources),
+        one cycle each; overflow : Out(1), with ``synced``: the register was 1023 and stays
     wait, wait_event, wait_value, wait_count : In; granted : Out, one cycle
-    clear : In, one cycle: all registers become 0; ``ready`` is low meanwhile (32 cycles), and nothing is served
+    clear : In, one cycle: all registers become 0; ``ready`` is low meanwhile (32 cycles),
+        and nothing is served
     ready : Out
     look : In(5), value : Out(10): register ``look``, two cycles later, while nothing asks
     """
+
     def __init__(self, *, sources, events=EVENTS):
         if not isinstance(sources, int) or isinstance(sources, bool) or not 1 <= sources <= 32:
             raise ValueError(f"Number of sources must be an integer from 1 to 32, not {sources!r}")
         if not isinstance(events, int) or isinstance(events, bool) or not 2 <= events <= EVENTS:
-            raise ValueError(f"Number of events must be an integer from 2 to {EVENTS}, not {events!r}")
+            raise ValueError(
+                f"Number of events must be an integer from 2 to {EVENTS}, not {events!r}"
+            )
         self.sources, self.events = sources, events
-        super().__init__({
-            "sync": In(sources), "event": In(5).array(sources), "synced": Out(sources), "overflow": Out(1),
-            "wait": In(1), "wait_event": In(5), "wait_value": In(EVENT_BITS), "wait_count": In(1), "granted": Out(1),
-            "clear": In(1), "ready": Out(1), "look": In(5), "value": Out(EVENT_BITS),
-        })
+        super().__init__(
+            {
+                "sync": In(sources),
+                "event": In(5).array(sources),
+                "synced": Out(sources),
+                "overflow": Out(1),
+                "wait": In(1),
+                "wait_event": In(5),
+                "wait_value": In(EVENT_BITS),
+                "wait_count": In(1),
+                "granted": Out(1),
+                "clear": In(1),
+                "ready": Out(1),
+                "look": In(5),
+                "value": Out(EVENT_BITS),
+            }
+        )
         # State that the proofs look at.
-        self._sweep = Signal(range(events + 1), init=events)     # next register to clear
-        self._serving = Signal(sources + 1)                      # one-hot: whose request is in the second cycle; the wait is last
-        self._open = Signal(init=1)                              # nothing is served, nothing cleared: something may be chosen
-        self._register = Signal(5)                               # it is about
-        self._turn = Signal(bits_for(sources), init=sources)     # served last
+        self._sweep = Signal(range(events + 1), init=events)  # next register to clear
+        self._serving = Signal(
+            sources + 1
+        )  # one-hot: whose request is in the second cycle; the wait is last
+        self._open = Signal(init=1)  # nothing is served, nothing cleared: something may be chosen
+        self._register = Signal(5)  # it is about
+        self._turn = Signal(bits_for(sources), init=sources)  # served last
         self.registers = memory.Memory(shape=EVENT_BITS, depth=events, init=[])
 
     def elaborate(self, platform):
@@ -63,8 +84,12 @@ class EventFile(wiring.Component):
         asks, choice = Signal(n + 1), Signal(n + 1)
         clearing = Signal()
         m.d.comb += [
-            clearing.eq(sweep != self.events), self.ready.eq(~clearing & ~self.clear),
-            asks.eq(Cat(self.sync & ~self.synced, self.wait & ~self.granted) & self._open.replicate(n + 1)),
+            clearing.eq(sweep != self.events),
+            self.ready.eq(~clearing & ~self.clear),
+            asks.eq(
+                Cat(self.sync & ~self.synced, self.wait & ~self.granted)
+                & self._open.replicate(n + 1)
+            ),
         ]
         m.d.sync += self._open.eq(self.ready & ~choice.any())
         # The first one behind that which was served last, else the first of all.
@@ -73,6 +98,7 @@ class EventFile(wiring.Component):
 
         def first(among):
             return Cat(among[k] & ~among[:k].any() for k in range(n + 1))
+
         m.d.comb += choice.eq(Mux(behind.any(), first(behind), first(asks)))
         number, chosen = Signal(5), 0
         for k in range(n + 1):
@@ -88,9 +114,13 @@ class EventFile(wiring.Component):
         value, full, equal, enough = read.data, Signal(), Signal(), Signal()
         difference = Signal(EVENT_BITS + 1)
         m.d.comb += [
-            full.eq(value == EVENT_MOST), difference.eq(value - self.wait_value), equal.eq(difference == 0),
+            full.eq(value == EVENT_MOST),
+            difference.eq(value - self.wait_value),
+            equal.eq(difference == 0),
             enough.eq(~difference[-1]),
-            write.addr.eq(register), write.data.eq(value + 1), write.en.eq(serving[:n].any() & ~full),
+            write.addr.eq(register),
+            write.data.eq(value + 1),
+            write.en.eq(serving[:n].any() & ~full),
         ]
         m.d.sync += [self.synced.eq(serving[:n]), self.overflow.eq(full), self.granted.eq(0)]
         with m.If(serving[n]):
@@ -119,13 +149,20 @@ class Events(wiring.Component):
     clear : In, one cycle: all registers of all cores become 0; ready : Out
     look_core, look : In; value : Out(10), three cycles later, while nothing asks
     """
+
     def __init__(self, *, params):
         self.params = params
         self.cores = params["cores"]
-        super().__init__({
-            "port": In(EventPort(params)).array(self.cores), "clear": In(1), "ready": Out(1),
-            "look_core": In(range(max(2, self.cores))), "look": In(5), "value": Out(EVENT_BITS),
-        })
+        super().__init__(
+            {
+                "port": In(EventPort(params)).array(self.cores),
+                "clear": In(1),
+                "ready": Out(1),
+                "look_core": In(range(max(2, self.cores))),
+                "look": In(5),
+                "value": Out(EVENT_BITS),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -136,12 +173,17 @@ class Events(wiring.Component):
         for k, (file, port) in enumerate(zip(files, self.port, strict=True)):
             m.submodules[f"file_{k}"] = file
             m.d.comb += [
-                file.wait_value.eq(port.wait_value), file.wait_count.eq(port.wait_count), port.granted.eq(file.granted),
-                file.clear.eq(self.clear), file.look.eq(self.look),
+                file.wait_value.eq(port.wait_value),
+                file.wait_count.eq(port.wait_count),
+                port.granted.eq(file.granted),
+                file.clear.eq(self.clear),
+                file.look.eq(self.look),
             ]
-            # Requests come from everywhere: they are looked at a cycle late, and no more once they are answered.
+            # Requests come from everywhere: they are looked at a cycle late, and no more once they
+            # are answered.
             m.d.sync += [
-                file.wait.eq(port.wait & ~file.granted), file.wait_event.eq(port.wait_event),
+                file.wait.eq(port.wait & ~file.granted),
+                file.wait_event.eq(port.wait_event),
                 file.sync.eq(Cat(p.sync & (p.sync_core == k) for p in self.port) & ~file.synced),
             ]
             for i, source in enumerate(self.port):

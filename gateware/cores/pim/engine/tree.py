@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Arbiter tree: many memory ports behind few, so that no cycle's decision is among all of them."""
+
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -15,8 +16,8 @@ MOST_PORTS, FEW_PORTS = 16, 4
 
 
 class PortTree(wiring.Component):
-    """``ports`` ports in front of at most four (more than 64: sixteen): wires while they are no more, else arbiters of equal numbers of ports,
-    with registers behind them.
+    """``ports`` ports in front of at most four (more than 64: sixteen): wires while they are no
+    more, else arbiters of equal numbers of ports, with registers behind them.
 
     Parameters
     ----------
@@ -27,23 +28,33 @@ class PortTree(wiring.Component):
     -------
     port : array of In(MemoryPort), memory : array of Out(MemoryPort)
     """
+
     def __init__(self, *, beat_bytes, ports):
-        if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= MOST_PORTS ** 2:
-            raise ValueError(f"Number of ports must be an integer from 1 to {MOST_PORTS ** 2}, not {ports!r}")
+        if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= MOST_PORTS**2:
+            raise ValueError(
+                f"Number of ports must be an integer from 1 to {MOST_PORTS**2}, not {ports!r}"
+            )
         self.beat_bytes, self.ports = beat_bytes, ports
-        self.share = -(-ports // (FEW_PORTS if ports <= FEW_PORTS * MOST_PORTS else MOST_PORTS))    # ports of an arbiter
-        super().__init__({
-            "port": In(MemoryPort(beat_bytes)).array(ports), "memory": Out(MemoryPort(beat_bytes)).array(-(-ports // self.share)),
-        })
+        self.share = -(
+            -ports // (FEW_PORTS if ports <= FEW_PORTS * MOST_PORTS else MOST_PORTS)
+        )  # ports of an arbiter
+        super().__init__(
+            {
+                "port": In(MemoryPort(beat_bytes)).array(ports),
+                "memory": Out(MemoryPort(beat_bytes)).array(-(-ports // self.share)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         for k, memory in enumerate(self.memory):
-            mine = list(self.port)[k * self.share:(k + 1) * self.share]
+            mine = list(self.port)[k * self.share : (k + 1) * self.share]
             if len(mine) == 1:
                 connect(m, flipped(mine[0]), flipped(memory))
                 continue
-            m.submodules[f"arbiter_{k}"] = arbiter = MemoryArbiter(beat_bytes=self.beat_bytes, ports=len(mine))
+            m.submodules[f"arbiter_{k}"] = arbiter = MemoryArbiter(
+                beat_bytes=self.beat_bytes, ports=len(mine)
+            )
             for asks, answers in zip(mine, arbiter.port, strict=True):
                 connect(m, flipped(asks), answers)
             m.submodules[f"buffer_{k}"] = buffer = PortBuffer(beat_bytes=self.beat_bytes)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The record container of one core, ``core_<id>.pim`` (specification, section 3.7), a whole file at a time."""
+"""The record container of one core, ``core_<id>.pim`` (specification, section 3.7), a whole file at
+a time."""
+
 import struct
 
 import numpy as np
@@ -9,8 +11,18 @@ from .dialect import Encoder, Problem
 
 __all__ = ["RecordError", "container_of", "words_of_container"]
 
-_RECORD = np.dtype([("op", "u1"), ("rd", "u1"), ("rs1", "u1"), ("flags", "u1"), ("a", "<i4"), ("g1", "<i4"), ("g2", "<i4"),
-                    ("g3", "<i4")])
+_RECORD = np.dtype(
+    [
+        ("op", "u1"),
+        ("rd", "u1"),
+        ("rs1", "u1"),
+        ("flags", "u1"),
+        ("a", "<i4"),
+        ("g1", "<i4"),
+        ("g2", "<i4"),
+        ("g3", "<i4"),
+    ]
+)
 _HEADER = struct.Struct("<4sII")
 _VECTOR = np.array([*range(10, 21), 22, 23, 24])
 _OFFSET = np.array(sorted(SELECTED))
@@ -19,6 +31,7 @@ _NO_THIRD = np.array([op for op, mask in SELECTED.items() if mask < 4])
 
 class RecordError(ValueError):
     """A container that is refused; ``index`` is that of the record, if it is one's fault."""
+
     def __init__(self, message, index=None):
         super().__init__(message)
         self.index = index
@@ -64,7 +77,10 @@ def words_of_container(data, encoder=None):
             raise RecordError(message(index), index)
 
     def put(some, value, low, most, name, least=0):
-        need(~some | (value >= least) & (value <= most), lambda k: f"{name} is {value[k]}, expected {least} to {most}")
+        need(
+            ~some | (value >= least) & (value <= most),
+            lambda k: f"{name} is {value[k]}, expected {least} to {most}",
+        )
         word[some] |= (value[some] & (1 << int(most).bit_length()) - 1) << low
 
     need((op <= 32) & (op != 21), lambda k: f"op is {op[k]}, which is no instruction")
@@ -77,8 +93,15 @@ def words_of_container(data, encoder=None):
     put(np.isin(op, _VECTOR), g3, 21, 2047, "len")
     sized = (op >= 25) & (op <= 30)
     put(sized, g3, 21, 2047, "size")
-    for some, value, low, name in ((op == 8, g1, 6, "ibiw"), (op == 8, g2, 11, "obiw"), (op == 9, a, 16, "mbiw")):
-        need(~some | (value >= 1) & (value <= 32), lambda k, v=value, n=name: f"{n} is {v[k]}, expected 1 to 32")
+    for some, value, low, name in (
+        (op == 8, g1, 6, "ibiw"),
+        (op == 8, g2, 11, "obiw"),
+        (op == 9, a, 16, "mbiw"),
+    ):
+        need(
+            ~some | (value >= 1) & (value <= 32),
+            lambda k, v=value, n=name: f"{n} is {v[k]}, expected 1 to 32",
+        )
         word[some] |= (value[some] & 31) << low
     put(op == 9, g1, 31, 1, "relu")
     put(op == 9, g2, 21, 1023, "group")
@@ -95,13 +118,23 @@ def words_of_container(data, encoder=None):
     word[fill] |= ((a[fill] & 255) << 11).view(np.uint64)
     offset = np.isin(op, _OFFSET)
     value = offset | np.isin(op, (2, 17, 27, 29, 30))
-    need(~value | (g2 >= -1 << 28) & (g2 < 1 << 28), lambda k: f"offset_value is {g2[k]}, expected -268435456 to 268435455")
+    need(
+        ~value | (g2 >= -1 << 28) & (g2 < 1 << 28),
+        lambda k: f"offset_value is {g2[k]}, expected -268435456 to 268435455",
+    )
     word[value] |= (g2[value] & (1 << 29) - 1).view(np.uint64) << np.uint64(35)
     need(~offset | (g1 >= 0) & (g1 < 8), lambda k: f"offset_select is {g1[k]}, expected 0 to 7")
-    _tolerate(encoder, np.isin(op, _NO_THIRD) & (g1 & 4 != 0),
-              "offset_select names an operand that the instruction does not have")
+    _tolerate(
+        encoder,
+        np.isin(op, _NO_THIRD) & (g1 & 4 != 0),
+        "offset_select names an operand that the instruction does not have",
+    )
     word[offset] |= g1[offset].view(np.uint64) << np.uint64(32)
-    _tolerate(encoder, np.isin(op, (2, 25)) & (rs1 & 1 != 0) | (op == 26) & (rd & 1 != 0), "a pair's register is odd")
+    _tolerate(
+        encoder,
+        np.isin(op, (2, 25)) & (rs1 & 1 != 0) | (op == 26) & (rd & 1 != 0),
+        "a pair's register is odd",
+    )
     return word
 
 
@@ -122,6 +155,7 @@ def container_of(words):
 
     def bits(low, count):
         return (words >> np.uint64(low) & np.uint64((1 << count) - 1)).astype(np.int64)
+
     op = bits(0, 6)
     r["op"] = op
     plain = np.isin(op, (0, 8, 31, 32))
@@ -131,13 +165,23 @@ def container_of(words):
     long = np.isin(op, (29, 30, 32))
     width = np.where(bits(16, 5) == 0, 32, bits(16, 5))
     three = np.isin(op, (3, 4, 5)) | np.isin(op, _VECTOR) & ~np.isin(op, (18, 19, 20))
-    r["a"] = np.select([np.isin(op, (1, 6, 7)), three, op == 9, op == 27, long], [high, bits(16, 5), width, bits(11, 8),
-                                                                                 bits(11, 10)], 0)
+    r["a"] = np.select(
+        [np.isin(op, (1, 6, 7)), three, op == 9, op == 27, long],
+        [high, bits(16, 5), width, bits(11, 8), bits(11, 10)],
+        0,
+    )
     five, ten = bits(6, 5), bits(11, 5)
     offset = np.isin(op, _OFFSET)
-    r["g1"] = np.select([op == 8, op == 9, offset, op >= 31], [np.where(five == 0, 32, five), bits(31, 1), high & 7, five], 0)
+    r["g1"] = np.select(
+        [op == 8, op == 9, offset, op >= 31],
+        [np.where(five == 0, 32, five), bits(31, 1), high & 7, five],
+        0,
+    )
     value = offset | np.isin(op, (2, 17, 27, 29, 30))
-    r["g2"] = np.select([op == 8, op == 9, op == 31, value], [np.where(ten == 0, 32, ten), bits(21, 10), bits(11, 10),
-                                                             high >> 3], 0)
+    r["g2"] = np.select(
+        [op == 8, op == 9, op == 31, value],
+        [np.where(ten == 0, 32, ten), bits(21, 10), bits(11, 10), high >> 3],
+        0,
+    )
     r["g3"] = np.where(np.isin(op, _VECTOR) | (op >= 25) & (op <= 30), bits(21, 11), 0)
     return _HEADER.pack(b"PIMB", 1, len(words)) + r.tobytes()

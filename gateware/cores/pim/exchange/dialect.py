@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instructions of the JSON dialect to words and back (specification, section 3.7)."""
+
 from collections import Counter
 
 from ..isa import ISA, SELECTED
@@ -13,11 +14,28 @@ _LOW32 = (1 << 32) - 1
 _RD, _RS1, _RS2 = ("rd", 6, 31), ("rs1", 11, 31), ("rs2", 16, 31)
 _LEN, _CORE = ("len", 21, 2047), ("core", 11, 1023)
 #: Opcode -> (key, lowest bit, highest value) of the fields that are plain unsigned numbers.
-_PLAIN = {0: (), 1: (_RD,), 2: (_RD, _RS1), 3: (_RD, _RS1, _RS2), 4: (_RD, _RS1, _RS2), 5: (_RD, _RS1, _RS2), 6: (_RD, _RS1),
-          7: (_RD, _RS1), 8: (), 9: (_RD, _RS1, ("group", 21, 1023)), 17: (_RD, _RS1, _RS2, _LEN), 22: (_RD, _RS1, _RS2, _LEN),
-          **dict.fromkeys((10, 11, 12, 13, 14, 15, 16, 23, 24), (_RD, _RS1, _RS2, _LEN)),
-          **dict.fromkeys((18, 19, 20), (_RD, _RS1, _LEN)), **dict.fromkeys((25, 26, 28), (_RD, _RS1)), 27: (_RD,), 29: (_CORE,),
-          30: (_RD, _CORE), 31: (("event_register", 6, 31), ("wait_value", 11, 1023)), 32: (("event_register", 6, 31), _CORE)}
+_PLAIN = {
+    0: (),
+    1: (_RD,),
+    2: (_RD, _RS1),
+    3: (_RD, _RS1, _RS2),
+    4: (_RD, _RS1, _RS2),
+    5: (_RD, _RS1, _RS2),
+    6: (_RD, _RS1),
+    7: (_RD, _RS1),
+    8: (),
+    9: (_RD, _RS1, ("group", 21, 1023)),
+    17: (_RD, _RS1, _RS2, _LEN),
+    22: (_RD, _RS1, _RS2, _LEN),
+    **dict.fromkeys((10, 11, 12, 13, 14, 15, 16, 23, 24), (_RD, _RS1, _RS2, _LEN)),
+    **dict.fromkeys((18, 19, 20), (_RD, _RS1, _LEN)),
+    **dict.fromkeys((25, 26, 28), (_RD, _RS1)),
+    27: (_RD,),
+    29: (_CORE,),
+    30: (_RD, _CORE),
+    31: (("event_register", 6, 31), ("wait_value", 11, 1023)),
+    32: (("event_register", 6, 31), _CORE),
+}
 _WIDTHS = {8: (("ibiw", 6), ("obiw", 11)), 9: (("mbiw", 16),)}
 #: Opcodes of which the offset's value alone counts.
 _VALUES = frozenset((17, 27, 29, 30))
@@ -38,6 +56,7 @@ class Encoder:
     raw : bool
         Accept what is known of streams that are not programs; ``kinds`` counts it, by sentence.
     """
+
     def __init__(self, raw=False):
         self.raw, self.kinds = raw, Counter()
 
@@ -90,7 +109,9 @@ class Encoder:
 
     def _size(self, d):
         if "size" in d and "len" in d and d["size"] != d["len"]:
-            raise Problem(f"size is {_shown(d['size'])} and len {_shown(d['len'])}, expected one of them")
+            raise Problem(
+                f"size is {_shown(d['size'])} and len {_shown(d['len'])}, expected one of them"
+            )
         return self._field(d, "size" if "size" in d else "len", 2047)
 
     def _field(self, d, key, most):
@@ -123,7 +144,9 @@ class Encoder:
                 word |= self._immediate(d, 8) << 11
             elif op == 29:
                 if "rd" in d and "rs1" in d and d["rd"] != d["rs1"]:
-                    raise Problem(f"rd is {_shown(d['rd'])} and rs1 {_shown(d['rs1'])}, expected one of them")
+                    raise Problem(
+                        f"rd is {_shown(d['rd'])} and rs1 {_shown(d['rs1'])}, expected one of them"
+                    )
                 word |= self._field(d, "rs1" if "rs1" in d else "rd", 31) << 6
         elif op in _WIDTHS:
             for key, low in _WIDTHS[op]:
@@ -154,8 +177,11 @@ def _shown(value):
 
 # Words to text
 
+
 def _offset_text(high):
-    return f', "offset": {{"offset_value": {high >> 3}, "offset_select": {high & 7}}}' if high else ""
+    return (
+        f', "offset": {{"offset_value": {high >> 3}, "offset_select": {high & 7}}}' if high else ""
+    )
 
 
 def _value_text(high):
@@ -163,7 +189,8 @@ def _value_text(high):
 
 
 def instruction_text(op, a, b, c, d, high):
-    """The JSON text of a legal instruction, given by its opcode, the fields at bits 6, 11, 16, 21, and its high word."""
+    """The JSON text of a legal instruction, given by its opcode, the fields at bits 6, 11, 16, 21,
+    and its high word."""
     begin = f'{{"op": "{_NAMES[op]}"'
     if op == 1:
         return f'{begin}, "rd": {a}, "imm": {high}}}'
@@ -183,13 +210,26 @@ def instruction_text(op, a, b, c, d, high):
     if op == 27:
         return f'{begin}, "rd": {a}, "imm": {(b | c << 5) & 255}, "len": {d}{_value_text(high)}}}'
     if op in (29, 30):
-        return f'{begin}, "{"rs1" if op == 29 else "rd"}": {a}, "core": {b | c << 5}, "size": {d}{_value_text(high)}}}'
+        return (
+            f'{begin}, "{"rs1" if op == 29 else "rd"}": {a}, "core": {b | c << 5}, "size": '
+            f"{d}{_value_text(high)}}}"
+        )
     if op == 9:
-        return f'{begin}, "rd": {a}, "rs1": {b}, "mbiw": {c or 32}, "relu": {d >> 10}, "group": {d & 1023}}}'
+        return (
+            f'{begin}, "rd": {a}, "rs1": {b}, "mbiw": {c or 32}, "relu": {d >> 10}, "group": '
+            f"{d & 1023}}}"
+        )
     if op == 8:
         return f'{begin}, "ibiw": {a or 32}, "obiw": {b or 32}}}'
     if op == 2:
-        return f'{begin}, "rd": {a}, "rs1": {b}' + (f', "offset_value": {high >> 3}' if high else "") + "}"
+        return (
+            f'{begin}, "rd": {a}, "rs1": {b}'
+            + (f', "offset_value": {high >> 3}' if high else "")
+            + "}"
+        )
     if op in (31, 32):
-        return f'{begin}, "event_register": {a}, "{"wait_value" if op == 31 else "core"}": {b | c << 5}}}'
+        return (
+            f'{begin}, "event_register": {a}, "{"wait_value" if op == 31 else "core"}": '
+            f"{b | c << 5}}}"
+        )
     return begin + "}"

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes program images in the published forms, with a companion of groups (specification, section 3.7)."""
+"""Writes program images in the published forms, with a companion of groups (specification, section
+3.7)."""
+
 import gzip
 import json
 import os
@@ -20,6 +22,7 @@ _CHUNK = 100_000
 
 def _error(path, message):
     from ....isa.asm.errors import AsmError
+
     return AsmError(message, file=path)
 
 
@@ -36,26 +39,54 @@ def _take(program, path):
             raise _error(path, f"core {number}: the code does not end with its last instruction")
         bad = undefined(words)
         if bad.any():
-            raise _error(path, f"core {number}, instruction {int(bad.argmax())}: no legal instruction, this form cannot hold it")
+            raise _error(
+                path,
+                f"core {number}, instruction {int(bad.argmax())}: no legal instruction, this "
+                f"form cannot hold it",
+            )
         found.append(words)
     return image, found
 
 
 def _config(image):
-    return {"core_cnt": len(image.cores), "xbar_size": [image.xb_rows, image.xb_cols],
-            "array_group_map": {f"core{k}": [len(g.arrays) for g in core.groups] for k, core in enumerate(image.cores)},
-            "quintet": {"gmem": [image.gmem_base, image.gmem_size], "cores": [
-                {"mode": c.mode, "wait_mode": c.wait_mode, "ibiw": c.ibiw, "obiw": c.obiw, "fi": c.fi, "fo": c.fo}
-                for c in image.cores]}}
+    return {
+        "core_cnt": len(image.cores),
+        "xbar_size": [image.xb_rows, image.xb_cols],
+        "array_group_map": {
+            f"core{k}": [len(g.arrays) for g in core.groups] for k, core in enumerate(image.cores)
+        },
+        "quintet": {
+            "gmem": [image.gmem_base, image.gmem_size],
+            "cores": [
+                {
+                    "mode": c.mode,
+                    "wait_mode": c.wait_mode,
+                    "ibiw": c.ibiw,
+                    "obiw": c.obiw,
+                    "fi": c.fi,
+                    "fo": c.fo,
+                }
+                for c in image.cores
+            ],
+        },
+    }
 
 
 def _companion(image):
     def entry(g):
-        values = {"rows": g.rows, "cols": g.cols, "arrays": list(g.arrays), "shift": g.shift, "round": g.round, "mbiw": g.mbiw}
+        values = {
+            "rows": g.rows,
+            "cols": g.cols,
+            "arrays": list(g.arrays),
+            "shift": g.shift,
+            "round": g.round,
+            "mbiw": g.mbiw,
+        }
         for key, array in (("weights", g.weights), ("bias", g.bias)):
             if array is not None:
                 values[key] = np.asarray(array).tolist()
         return values
+
     return {f"core{k}": [entry(g) for g in core.groups] for k, core in enumerate(image.cores)}
 
 
@@ -78,11 +109,11 @@ def _write(path, pieces):
 
 
 def _json_pieces(image, cores):
-    yield "{\n\"config\": " + json.dumps(_config(image))
+    yield '{\n"config": ' + json.dumps(_config(image))
     for number, words in enumerate(cores):
-        yield f",\n\"core{number}\": ["
+        yield f',\n"core{number}": ['
         for begin in range(0, len(words), _CHUNK):
-            fields = fields_of(words[begin:begin + _CHUNK])
+            fields = fields_of(words[begin : begin + _CHUNK])
             yield ("," if begin else "") + "\n" + ",\n".join(map(instruction_text, *fields))
         yield "\n]"
     yield "\n}\n"

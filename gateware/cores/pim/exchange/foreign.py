@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads published forms: JSON programs, folders and files of ``.pim`` containers, companions of groups (section 3.7)."""
+"""Reads published forms: JSON programs, folders and files of ``.pim`` containers, companions of
+groups (section 3.7)."""
+
 import json
 import re
 from dataclasses import dataclass, field
@@ -21,7 +23,9 @@ _MOST_CORES = 1024
 
 @dataclass
 class Foreign:
-    """A program as read: words (uint64) by core, ``config`` as it stands in the file, oddities tolerated and their number."""
+    """A program as read: words (uint64) by core, ``config`` as it stands in the file, oddities
+    tolerated and their number."""
+
     cores: dict
     config: dict = field(default_factory=dict)
     kinds: dict = field(default_factory=dict)
@@ -29,6 +33,7 @@ class Foreign:
 
 class _Bad:
     """An instruction that could not be encoded."""
+
     __slots__ = ("message",)
 
     def __init__(self, message):
@@ -52,7 +57,9 @@ def _json(path, hook=None):
     try:
         return json.loads(text, object_hook=hook)
     except json.JSONDecodeError as error:
-        raise SourceError(f"{path}: no JSON at line {error.lineno}, column {error.colno}: {error.msg}") from None
+        raise SourceError(
+            f"{path}: no JSON at line {error.lineno}, column {error.colno}: {error.msg}"
+        ) from None
     except RecursionError:
         raise SourceError(f"{path}: JSON nested too deeply") from None
     except ValueError:
@@ -71,6 +78,7 @@ def _hook(encoder):
             return word(d)
         except Problem as problem:
             return _Bad(str(problem))
+
     return hook
 
 
@@ -78,12 +86,16 @@ def _instructions(path, lists, encoder):
     """Words by core of ``lists`` (core -> name and list), which the hook made of JSON."""
     found = {number: _words(path, name, listed) for number, (name, listed) in lists.items()}
     if sum(map(len, found.values())) != encoder.encoded:
-        # A number that stands for itself would pass for a word; or an instruction stands where none belongs.
+        # A number that stands for itself would pass for a word; or an instruction stands where none
+        # belongs.
         plain = _json(path)
         for name, _ in lists.values():
             for index, entry in enumerate(plain if isinstance(plain, list) else plain[name]):
                 if not isinstance(entry, dict):
-                    raise SourceError(f"{path}: {name}, instruction {index}: no instruction, expected an object with op")
+                    raise SourceError(
+                        f"{path}: {name}, instruction {index}: no instruction, expected an "
+                        f"object with op"
+                    )
     return found
 
 
@@ -98,7 +110,9 @@ def _words(path, name, listed):
         if isinstance(word, _Bad):
             raise SourceError(f"{path}: {name}, instruction {index}: {word.message}")
         if type(word) is not int or not 0 <= word < 1 << 64:
-            raise SourceError(f"{path}: {name}, instruction {index}: no instruction, expected an object with op")
+            raise SourceError(
+                f"{path}: {name}, instruction {index}: no instruction, expected an object with op"
+            )
     raise SourceError(f"{path}: {name} is no list of instructions")
 
 
@@ -126,7 +140,9 @@ def _read_json(path, raw):
     encoder = Encoder(raw)
     whole = _json(path, _hook(encoder))
     if not isinstance(whole, dict):
-        raise SourceError(f"{path}: no program, expected one object with config and core0, core1, ..")
+        raise SourceError(
+            f"{path}: no program, expected one object with config and core0, core1, .."
+        )
     named = {_number(name): (name, listed) for name, listed in whole.items()}
     named.pop(None, None)
     cores = _instructions(path, named, encoder)
@@ -166,7 +182,9 @@ def _read_folder(path, raw):
             cores[number] = _read_container(file, encoder)
         else:
             listed = _json(file, _hook(encoder))
-            cores[number] = _instructions(file, {number: (f"core{number}", listed)}, encoder)[number]
+            cores[number] = _instructions(file, {number: (f"core{number}", listed)}, encoder)[
+                number
+            ]
     if not cores:
         raise SourceError(f"{path} holds no program, expected core_0.pim, core_1.pim, ..")
     if (Path(path) / "config.json").is_file():
@@ -177,7 +195,8 @@ def _read_folder(path, raw):
 
 
 def read_program(path, raw=False):
-    """A program in a published form: ``.json``, ``.gz`` (of the same), a folder, or one ``.pim``. Raises :class:`SourceError`."""
+    """A program in a published form: ``.json``, ``.gz`` (of the same), a folder, or one ``.pim``.
+    Raises :class:`SourceError`."""
     path = Path(path)
     if path.is_dir():
         return _read_folder(path, raw)
@@ -189,20 +208,27 @@ def read_program(path, raw=False):
         return Foreign({number: _read_container(path, encoder)}, {}, encoder.kinds)
     if path.name.endswith((".json", ".gz")):
         return _read_json(path, raw)
-    raise SourceError(f"{path} is no form that can be imported, expected .json, .gz, .pim or a folder")
+    raise SourceError(
+        f"{path} is no form that can be imported, expected .json, .gz, .pim or a folder"
+    )
 
 
 # Groups
 
+
 def companion_beside(path):
     """The companion of groups that belongs to ``path``, or ``None``."""
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    return next((folder / name for name in ("groups.json", "groups.json.gz") if (folder / name).is_file()), None)
+    return next(
+        (folder / name for name in ("groups.json", "groups.json.gz") if (folder / name).is_file()),
+        None,
+    )
 
 
 def _group(path, who, entry):
     def wrong(message):
         raise SourceError(f"{path}: {who}: {message}")
+
     if not isinstance(entry, dict):
         wrong("no object")
     values = {}
@@ -250,5 +276,7 @@ def read_companion(path):
             continue
         if not isinstance(groups, list):
             raise SourceError(f"{path}: {name} is no list of groups")
-        found[number] = [_group(path, f"group {n} of core {number}", entry) for n, entry in enumerate(groups)]
+        found[number] = [
+            _group(path, f"group {n} of core {number}", entry) for n, entry in enumerate(groups)
+        ]
     return found

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Brings published forms into an assembly: ``.import``, ``.groups``, and program files named directly (section 3.7)."""
+"""Brings published forms into an assembly: ``.import``, ``.groups``, and program files named
+directly (section 3.7)."""
+
 from pathlib import Path
 
 from ....isa.software import Directive
@@ -18,7 +20,11 @@ def _core(assembler, number, where):
 
 
 def _pair(value):
-    return isinstance(value, list) and len(value) == 2 and all(type(n) is int and 1 <= n <= 1024 for n in value)
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(type(n) is int and 1 <= n <= 1024 for n in value)
+    )
 
 
 def _geometry(assembler, size, path, place):
@@ -26,21 +32,37 @@ def _geometry(assembler, size, path, place):
         raise SourceError(f"{path}: xbar_size is {str(size)[:40]}, expected rows and columns")
     before = assembler.state.setdefault("arrays", (tuple(size), place))[0]
     if before != tuple(size):
-        raise SourceError(f"{path} is for arrays of {size[0]} x {size[1]} and the program has {before[0]} x {before[1]}")
+        raise SourceError(
+            f"{path} is for arrays of {size[0]} x {size[1]} and the program has {before[0]} x "
+            f"{before[1]}"
+        )
 
 
 def _own_settings(assembler, own, path):
-    """What only a file of ours holds: GMem, and form, wait mode, widths and formats of each core."""
+    """What only a file of ours holds: GMem, and form, wait mode, widths and formats of each
+    core."""
+
     def wrong():
         raise SourceError(f"{path}: config.quintet is damaged")
+
     if not isinstance(own, dict) or not isinstance(own.get("cores"), list):
         wrong()
     gmem = own.get("gmem", [0, 0])
-    if not isinstance(gmem, list) or len(gmem) != 2 or not all(type(n) is int and 0 <= n < 1 << 32 for n in gmem):
+    if (
+        not isinstance(gmem, list)
+        or len(gmem) != 2
+        or not all(type(n) is int and 0 <= n < 1 << 32 for n in gmem)
+    ):
         wrong()
     assembler.state["gmem"] = tuple(gmem)
-    legal = {"mode": range(3), "wait_mode": range(2), "ibiw": range(1, 33), "obiw": range(1, 33), "fi": (*range(32), AUTO),
-             "fo": (*range(32), AUTO)}
+    legal = {
+        "mode": range(3),
+        "wait_mode": range(2),
+        "ibiw": range(1, 33),
+        "obiw": range(1, 33),
+        "fi": (*range(32), AUTO),
+        "fo": (*range(32), AUTO),
+    }
     for number, values in enumerate(own["cores"][:CORES]):
         draft = draft_of(assembler, number)
         if not isinstance(values, dict):
@@ -73,7 +95,9 @@ def add_program(assembler, path, raw, place):
             section.items.append(Block(foreign.cores[number], place, raw=raw))
     assembler.section = current
     if "array_group_map" in foreign.config and not raw:
-        assembler.state.setdefault("maps", []).append((foreign.config["array_group_map"], path, place))
+        assembler.state.setdefault("maps", []).append(
+            (foreign.config["array_group_map"], path, place)
+        )
     for kind, count in foreign.kinds.items():
         assembler.warn(place, f"{path}: {count} times: {kind}")
 
@@ -118,8 +142,14 @@ def _groups(assembler, cursor):
 
 #: Directives that bring a published form into an assembly.
 IMPORTS = (
-    Directive(".groups", _groups, "`\"FILE\"`: groups of all cores from a companion, `.json` or `.json.gz`"),
-    Directive(".import", _import, "`\"PATH\"[, raw]`: core programs of a JSON program, a `.pim` file or a folder"),
+    Directive(
+        ".groups", _groups, '`"FILE"`: groups of all cores from a companion, `.json` or `.json.gz`'
+    ),
+    Directive(
+        ".import",
+        _import,
+        '`"PATH"[, raw]`: core programs of a JSON program, a `.pim` file or a folder',
+    ),
 )
 
 
@@ -132,6 +162,7 @@ def whole_file(name):
 
         def __str__(self):
             return self.file
+
     return WholeFile(name, 1, 1)
 
 
@@ -139,6 +170,7 @@ def read_form(software, path, params=None):
     """A program file in a published form, with the companion beside it. Raises ``AsmError``."""
     from ....isa.asm.assembler import Assembler
     from ....isa.asm.errors import AsmError
+
     assembler, place = Assembler(software, params), whole_file(str(path))
     assembler.last_place = place
     try:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whole code sections between bytes and 64-bit words, millions of instructions at a time (specification, section 3)."""
+"""Whole code sections between bytes and 64-bit words, millions of instructions at a time
+(specification, section 3)."""
+
 import numpy as np
 
 from ..storage import WIDE
@@ -12,6 +14,7 @@ _HALF = np.uint64(32)
 
 class CodeError(ValueError):
     """An instruction has no form in the mode; ``index`` is the first such."""
+
     def __init__(self, index, message):
         super().__init__(message)
         self.index = index
@@ -24,12 +27,15 @@ def expand_words(low):
     for opcodes, shift in (((1,), 11), ((6, 7), 16)):
         some = np.isin(op, opcodes)
         value = low[some].astype(np.uint32).view(np.int32) >> shift
-        wide[some] = (value.view(np.uint32).astype(np.uint64) << _HALF) | low[some] & np.uint64((1 << shift) - 1)
+        wide[some] = (value.view(np.uint32).astype(np.uint64) << _HALF) | low[some] & np.uint64(
+            (1 << shift) - 1
+        )
     return wide
 
 
 def narrow_words(words):
-    """``(low, fits)``: 32-bit forms of 64-bit words, and where there is one. Arrays of uint64 and bool."""
+    """``(low, fits)``: 32-bit forms of 64-bit words, and where there is one. Arrays of uint64 and
+    bool."""
     op, low, high = words & np.uint64(63), words & _LOW, words >> _HALF
     fits = high == 0
     for opcodes, shift in (((1,), 11), ((6, 7), 16)):
@@ -41,7 +47,8 @@ def narrow_words(words):
 
 
 def code_of(words, mode):
-    """The bytes of ``words`` (uint64 array) in ``mode`` 0, 1 or 2, each instruction in the shortest form of its mode.
+    """The bytes of ``words`` (uint64 array) in ``mode`` 0, 1 or 2, each instruction in the shortest
+    form of its mode.
 
     Raises
     ------
@@ -57,8 +64,11 @@ def code_of(words, mode):
         fits &= op <= np.uint64(WIDE)
     bad = ~fits if mode == 1 else ~fits & ((op == 0) | (op >= np.uint64(WIDE)))
     if bad.any():
-        form = "32-bit form (its offset or immediate does not fit)" if mode == 1 else \
-            "packed form (its upper half is not zero)"
+        form = (
+            "32-bit form (its offset or immediate does not fit)"
+            if mode == 1
+            else "packed form (its upper half is not zero)"
+        )
         raise CodeError(int(bad.argmax()), f"the instruction has no {form}")
     if mode == 1:
         return low.astype("<u4").tobytes()
@@ -72,7 +82,8 @@ def code_of(words, mode):
 
 
 def words_of(code, mode, count=None):
-    """``(words, offsets)`` of ``code``: the 64-bit words, uint64, and the byte offset of each, then that of the end, int64.
+    """``(words, offsets)`` of ``code``: the 64-bit words, uint64, and the byte offset of each, then
+    that of the end, int64.
 
     What is no whole instruction any more is left out; ``count`` ends the list earlier.
     """
@@ -83,11 +94,12 @@ def words_of(code, mode, count=None):
         offsets = np.arange(len(words) + 1, dtype=np.int64) * size
     else:
         words, offsets = _packed_words(data)
-    return (words, offsets) if count is None else (words[:count], offsets[:count + 1])
+    return (words, offsets) if count is None else (words[:count], offsets[: count + 1])
 
 
 def _packed_words(data):
-    # A word behind one that is not marked wide always begins an instruction; in a row of marked ones every other does.
+    # A word behind one that is not marked wide always begins an instruction; in a row of marked
+    # ones every other does.
     index = np.arange(len(data))
     marked = (data & np.uint64(63)) > np.uint64(WIDE)
     after = np.ones(len(data), dtype=bool)

@@ -1,7 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Constants of the program image (specification, section 3.6). Pure Python."""
 
-__all__ = ["ALIGN", "AUTO", "CORE_ENTRY", "GROUP_ENTRY", "HEADER", "MAGIC", "MOST_ARRAYS", "VERSION"]
+__all__ = [
+    "ALIGN",
+    "AUTO",
+    "CORE_ENTRY",
+    "GROUP_ENTRY",
+    "HEADER",
+    "MAGIC",
+    "MOST_ARRAYS",
+    "VERSION",
+]
 
 #: Everything in an image begins at a multiple of this.
 ALIGN = 64

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program image: what it holds, and its one writer (specification, section 3.6). ``reading.py`` is its reader."""
+"""The program image: what it holds, and its one writer (specification, section 3.6). ``reading.py``
+is its reader."""
+
 import struct
 from dataclasses import dataclass, field
 
@@ -7,12 +9,22 @@ import numpy as np
 
 from .fields import ALIGN, AUTO, CORE_ENTRY, GROUP_ENTRY, HEADER, MAGIC, MOST_ARRAYS, VERSION
 
-__all__ = ["CoreProgram", "Group", "Image", "Writer", "block_rows", "stored_weights", "weights_from"]
+__all__ = [
+    "CoreProgram",
+    "Group",
+    "Image",
+    "Writer",
+    "block_rows",
+    "stored_weights",
+    "weights_from",
+]
 
 
 @dataclass
 class Group:
-    """A group of arrays. ``weights`` int8 (rows, cols) and ``bias`` int32 (cols,), or ``None``; ``arrays`` in grid order."""
+    """A group of arrays. ``weights`` int8 (rows, cols) and ``bias`` int32 (cols,), or ``None``;
+    ``arrays`` in grid order."""
+
     rows: int
     cols: int
     arrays: tuple = ()
@@ -25,7 +37,9 @@ class Group:
 
 @dataclass
 class CoreProgram:
-    """A core's entry: ``code`` as it lies in memory, ``count`` instructions in form ``mode`` (0, 1, 2), and its groups."""
+    """A core's entry: ``code`` as it lies in memory, ``count`` instructions in form ``mode`` (0, 1,
+    2), and its groups."""
+
     code: bytes = b""
     count: int = 0
     mode: int = 0
@@ -39,7 +53,9 @@ class CoreProgram:
 
 @dataclass
 class Image:
-    """All cores, the geometry of their arrays, and GMem (``gmem_size`` 0: to the window's limit)."""
+    """All cores, the geometry of their arrays, and GMem (``gmem_size`` 0: to the window's
+    limit)."""
+
     cores: list
     xb_rows: int = 64
     xb_cols: int = 64
@@ -57,50 +73,72 @@ def block_rows(rows, xb_rows):
 
 
 def stored_weights(weights, xb_rows, xb_cols):
-    """The bytes of a group's weights, int8 (rows, cols): block after block, rows padded to ``xb_cols``."""
+    """The bytes of a group's weights, int8 (rows, cols): block after block, rows padded to
+    ``xb_cols``."""
     rows, cols = weights.shape
     padded = np.zeros((rows, -(-cols // xb_cols) * xb_cols), dtype=np.int8)
     padded[:, :cols] = weights
-    return b"".join(padded[top:top + xb_rows, left:left + xb_cols].tobytes()
-                    for top in range(0, rows, xb_rows) for left in range(0, cols, xb_cols))
+    return b"".join(
+        padded[top : top + xb_rows, left : left + xb_cols].tobytes()
+        for top in range(0, rows, xb_rows)
+        for left in range(0, cols, xb_cols)
+    )
 
 
 def weights_from(data, rows, cols, xb_rows, xb_cols):
-    """The matrix int8 (rows, all columns of the arrays) that the bytes of :func:`stored_weights` hold, padding included."""
+    """The matrix int8 (rows, all columns of the arrays) that the bytes of :func:`stored_weights`
+    hold, padding included."""
     whole = np.empty((rows, -(-cols // xb_cols) * xb_cols), dtype=np.int8)
     at = 0
     for top in range(0, rows, xb_rows):
         height = min(xb_rows, rows - top)
         for left in range(0, cols, xb_cols):
             size = height * xb_cols
-            whole[top:top + height, left:left + xb_cols] = \
-                np.frombuffer(data, np.int8, size, at).reshape(height, xb_cols)
+            whole[top : top + height, left : left + xb_cols] = np.frombuffer(
+                data, np.int8, size, at
+            ).reshape(height, xb_cols)
             at += size
     return whole
 
 
 class Writer:
-    """Lays out an image. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without; ``core_table``: offset of the cores' entries."""
+    """Lays out an image. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without;
+    ``core_table``: offset of the cores' entries."""
+
     def __init__(self, image):
         self._image, self._pieces, self._offsets, self._size = image, [], [], 0
         self._place(bytes(HEADER))
         tables = len(self._pieces)
-        for piece in (bytes(CORE_ENTRY * len(image.cores)), *(bytes(GROUP_ENTRY * len(c.groups)) for c in image.cores)):
+        for piece in (
+            bytes(CORE_ENTRY * len(image.cores)),
+            *(bytes(GROUP_ENTRY * len(c.groups)) for c in image.cores),
+        ):
             self._place(piece)
         self.core_table = core_table = self._offsets[tables]
-        group_tables = self._offsets[tables + 1:]
+        group_tables = self._offsets[tables + 1 :]
         self.code_offsets = [self._place(core.code) for core in image.cores]
         rows = [[self._group(group) for group in core.groups] for core in image.cores]
         data = bytearray(b"".join(self._pieces))
         data[0:HEADER] = self._header(core_table)
         for k, core in enumerate(image.cores):
             at = core_table + CORE_ENTRY * k
-            data[at:at + CORE_ENTRY] = struct.pack(
-                "<3I4BIHBB8x", self.code_offsets[k], core.count, len(core.code), core.mode, core.wait_mode, core.ibiw,
-                core.obiw, group_tables[k], len(core.groups), core.fi, core.fo)
+            data[at : at + CORE_ENTRY] = struct.pack(
+                "<3I4BIHBB8x",
+                self.code_offsets[k],
+                core.count,
+                len(core.code),
+                core.mode,
+                core.wait_mode,
+                core.ibiw,
+                core.obiw,
+                group_tables[k],
+                len(core.groups),
+                core.fi,
+                core.fo,
+            )
             for n, row in enumerate(rows[k]):
                 at = group_tables[k] + GROUP_ENTRY * n
-                data[at:at + GROUP_ENTRY] = row
+                data[at : at + GROUP_ENTRY] = row
         self.data = bytes(data)
 
     def _place(self, piece):
@@ -113,17 +151,41 @@ class Writer:
 
     def _header(self, core_table):
         image = self._image
-        return struct.pack("<4sHHIHxxIHHII32x", MAGIC, VERSION, HEADER, self._size, len(image.cores), core_table,
-                           image.xb_rows, image.xb_cols, image.gmem_base, image.gmem_size)
+        return struct.pack(
+            "<4sHHIHxxIHHII32x",
+            MAGIC,
+            VERSION,
+            HEADER,
+            self._size,
+            len(image.cores),
+            core_table,
+            image.xb_rows,
+            image.xb_cols,
+            image.gmem_base,
+            image.gmem_size,
+        )
 
     def _group(self, group):
         weights = bias = 0
         if group.weights is not None:
-            weights = self._place(stored_weights(np.asarray(group.weights, np.int8), self._image.xb_rows,
-                                                 self._image.xb_cols))
+            weights = self._place(
+                stored_weights(
+                    np.asarray(group.weights, np.int8), self._image.xb_rows, self._image.xb_cols
+                )
+            )
         if group.bias is not None:
             bias = self._place(np.asarray(group.bias).astype("<i4").tobytes())
         flags = bool(group.round) | (group.bias is not None) << 1
         ids = (*group.arrays, *(0,) * (MOST_ARRAYS - len(group.arrays)))
-        return struct.pack("<HH4BII16H16x", group.rows, group.cols, group.mbiw, group.shift, flags, len(group.arrays),
-                           weights, bias, *ids)
+        return struct.pack(
+            "<HH4BII16H16x",
+            group.rows,
+            group.cols,
+            group.mbiw,
+            group.shift,
+            flags,
+            len(group.arrays),
+            weights,
+            bias,
+            *ids,
+        )

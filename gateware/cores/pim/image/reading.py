@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program image's one reader, with every check of LOAD (specification, sections 3.6 and 6, fault TABLE).
+"""The program image's one reader, with every check of LOAD (specification, sections 3.6 and 6,
+fault TABLE).
 
-Order of the checks: the header's fields as they lie, then core by core its entry's fields and, entry by entry, the fields
-of its groups. A length that makes an offset run out of the image is blamed on the length (``code bytes``, ``number of
-groups``); reserved bytes on the first byte of their field.
+Order of the checks: the header's fields as they lie, then core by core its entry's fields and,
+entry by entry, the fields of its groups. A length that makes an offset run out of the image is
+blamed on the length (``code bytes``, ``number of groups``); reserved bytes on the first byte of
+their field.
 """
+
 import struct
 from dataclasses import dataclass, field
 
@@ -15,6 +18,7 @@ __all__ = ["CoreEntry", "GroupEntry", "Tables", "TableFault", "read_tables"]
 
 class TableFault(ValueError):
     """A field of the image is wrong; ``detail`` is its offset in the image."""
+
     def __init__(self, detail, message):
         super().__init__(message)
         self.detail = detail
@@ -22,7 +26,9 @@ class TableFault(ValueError):
 
 @dataclass
 class GroupEntry:
-    """A group's entry as read. ``weights`` and ``bias`` are offsets in the image; ``bias_at`` the first bias word it takes."""
+    """A group's entry as read. ``weights`` and ``bias`` are offsets in the image; ``bias_at`` the
+    first bias word it takes."""
+
     rows: int
     cols: int
     mbiw: int
@@ -77,8 +83,9 @@ class _Reader:
     def header(self):
         need = self.need
         need(len(self.data) >= HEADER, 0, "the image's header is not inside the memory window")
-        magic, version, header, size, cores, spare, table, rows, cols, base, gmem, rest = \
+        magic, version, header, size, cores, spare, table, rows, cols, base, gmem, rest = (
             struct.unpack_from("<4sHHIHHIHHII32s", self.data)
+        )
         need(magic == MAGIC, 0x00, f"no program image, expected it to begin with {MAGIC.decode()}")
         need(version == VERSION, 0x04, f"version {version} of the image, expected {VERSION}")
         need(header == HEADER, 0x06, f"a header of {header} bytes, expected {HEADER}")
@@ -87,10 +94,17 @@ class _Reader:
         most = self.limit("cores", 1024)
         need(1 <= cores <= most, 0x0C, f"{cores} core entries, expected 1 to {most}")
         need(not spare, 0x0E, "reserved bytes are not zero")
-        need(table % 64 == 0 and self.inside(table, CORE_ENTRY * cores), 0x10,
-             f"core table at {table:#x}, expected a multiple of 64 inside the image")
+        need(
+            table % 64 == 0 and self.inside(table, CORE_ENTRY * cores),
+            0x10,
+            f"core table at {table:#x}, expected a multiple of 64 inside the image",
+        )
         for at, name, value in ((0x14, "xb_rows", rows), (0x16, "xb_cols", cols)):
-            need(value and value == self.limit(name, value), at, f"{name} = {value}, expected {self.limit(name, 64)}")
+            need(
+                value and value == self.limit(name, value),
+                at,
+                f"{name} = {value}, expected {self.limit(name, 64)}",
+            )
         need(not any(rest), 0x20, "reserved bytes are not zero")
         tables = Tables(size, rows, cols, base, gmem, [])
         for k in range(cores):
@@ -100,26 +114,52 @@ class _Reader:
     def core(self, at, who, xb_rows, xb_cols):
         def need(good, offset, message):
             self.need(good, at + offset, f"{who}: {message}")
-        code, count, size, mode, wait, ibiw, obiw, table, groups, fi, fo, rest = \
-            struct.unpack_from("<3I4BIHBB8s", self.data, at)
-        need(code % 8 == 0 and code <= self.size, 0x00, f"code at {code:#x}, expected a multiple of 8 inside the image")
-        need(size % 4 == 0 and self.inside(code, size) and (mode not in (0, 1) or size == (8, 4)[mode] * count), 0x08,
-             f"{size} bytes of code for {count} instructions in mode {mode}")
+
+        code, count, size, mode, wait, ibiw, obiw, table, groups, fi, fo, rest = struct.unpack_from(
+            "<3I4BIHBB8s", self.data, at
+        )
+        need(
+            code % 8 == 0 and code <= self.size,
+            0x00,
+            f"code at {code:#x}, expected a multiple of 8 inside the image",
+        )
+        need(
+            size % 4 == 0
+            and self.inside(code, size)
+            and (mode not in (0, 1) or size == (8, 4)[mode] * count),
+            0x08,
+            f"{size} bytes of code for {count} instructions in mode {mode}",
+        )
         need(mode <= 2, 0x0C, f"mode {mode}, expected 0 to 2")
         need(wait <= 1, 0x0D, f"wait mode {wait}, expected 0 or 1")
         for offset, name, value in ((0x0E, "ibiw", ibiw), (0x0F, "obiw", obiw)):
-            need(1 <= value <= self.limit("max_biw", 32), offset,
-                 f"{name} = {value}, expected 1 to {self.limit('max_biw', 32)}")
-        need(table % 64 == 0 and table <= self.size, 0x10,
-             f"group table at {table:#x}, expected a multiple of 64 inside the image")
-        need(groups <= self.limit("groups", 1024) and self.inside(table, GROUP_ENTRY * groups), 0x14,
-             f"{groups} groups, expected at most {self.limit('groups', 1024)}, all inside the image")
+            need(
+                1 <= value <= self.limit("max_biw", 32),
+                offset,
+                f"{name} = {value}, expected 1 to {self.limit('max_biw', 32)}",
+            )
+        need(
+            table % 64 == 0 and table <= self.size,
+            0x10,
+            f"group table at {table:#x}, expected a multiple of 64 inside the image",
+        )
+        need(
+            groups <= self.limit("groups", 1024) and self.inside(table, GROUP_ENTRY * groups),
+            0x14,
+            f"{groups} groups, expected at most {self.limit('groups', 1024)}, all inside the image",
+        )
         for offset, name, value in ((0x16, "fi", fi), (0x17, "fo", fo)):
-            need(value <= 31 or value == AUTO, offset, f"{name} = {value}, expected 0 to 31, or {AUTO}")
+            need(
+                value <= 31 or value == AUTO,
+                offset,
+                f"{name} = {value}, expected 0 to 31, or {AUTO}",
+            )
         need(not any(rest), 0x18, "reserved bytes are not zero")
         entry, biases = CoreEntry(code, count, size, mode, wait, ibiw, obiw, fi, fo), 0
         for n in range(groups):
-            group = self.group(table + GROUP_ENTRY * n, f"{who}, group {n}", xb_rows, xb_cols, biases)
+            group = self.group(
+                table + GROUP_ENTRY * n, f"{who}, group {n}", xb_rows, xb_cols, biases
+            )
             biases += group.cols if group.has_bias else 0
             entry.groups.append(group)
         return entry
@@ -127,8 +167,10 @@ class _Reader:
     def group(self, at, who, xb_rows, xb_cols, biases):
         def need(good, offset, message):
             self.need(good, at + offset, f"{who}: {message}")
-        rows, cols, mbiw, shift, flags, number, weights, bias, *ids, rest = \
-            struct.unpack_from("<HH4BII16H16s", self.data, at)
+
+        rows, cols, mbiw, shift, flags, number, weights, bias, *ids, rest = struct.unpack_from(
+            "<HH4BII16H16s", self.data, at
+        )
         need(1 <= rows <= 1024, 0x00, f"{rows} rows, expected 1 to 1024")
         need(1 <= cols <= 1024, 0x02, f"{cols} columns, expected 1 to 1024")
         need(1 <= mbiw <= 8, 0x04, f"mbiw = {mbiw}, expected 1 to 8")
@@ -136,24 +178,47 @@ class _Reader:
         need(flags <= 3, 0x06, "reserved bits are not zero")
         tiles = -(-cols // xb_cols)
         wanted = -(-rows // xb_rows) * tiles
-        need(number == wanted and number <= MOST_ARRAYS, 0x07,
-             f"{number} arrays, expected {wanted} for {rows} x {cols}, and at most {MOST_ARRAYS}")
-        need(weights % 8 == 0 and (not weights or self.inside(weights, rows * tiles * xb_cols)), 0x08,
-             f"weights at {weights:#x}, expected a multiple of 8, all of them inside the image")
+        need(
+            number == wanted and number <= MOST_ARRAYS,
+            0x07,
+            f"{number} arrays, expected {wanted} for {rows} x {cols}, and at most {MOST_ARRAYS}",
+        )
+        need(
+            weights % 8 == 0 and (not weights or self.inside(weights, rows * tiles * xb_cols)),
+            0x08,
+            f"weights at {weights:#x}, expected a multiple of 8, all of them inside the image",
+        )
         if flags & 2:
             most = self.limit("bias_words", 4096)
-            need(bias % 8 == 0 and self.inside(bias, 4 * cols), 0x0C,
-                 f"bias at {bias:#x}, expected a multiple of 8, all of it inside the image")
+            need(
+                bias % 8 == 0 and self.inside(bias, 4 * cols),
+                0x0C,
+                f"bias at {bias:#x}, expected a multiple of 8, all of it inside the image",
+            )
             need(biases + cols <= most, 0x0C, f"{biases + cols} biases, expected at most {most}")
         for k, array in enumerate(ids):
             if k >= number:
                 need(array == 0, 0x10 + 2 * k, "an unused array id is not zero")
             else:
-                need(array < self.limit("arrays", 64), 0x10 + 2 * k,
-                     f"array {array}, expected 0 to {self.limit('arrays', 64) - 1}")
+                need(
+                    array < self.limit("arrays", 64),
+                    0x10 + 2 * k,
+                    f"array {array}, expected 0 to {self.limit('arrays', 64) - 1}",
+                )
                 need(array not in ids[:k], 0x10 + 2 * k, f"array {array} stands twice")
         need(not any(rest), 0x30, "reserved bytes are not zero")
-        return GroupEntry(rows, cols, mbiw, shift, flags & 1, flags >> 1, tuple(ids[:number]), weights, bias, biases)
+        return GroupEntry(
+            rows,
+            cols,
+            mbiw,
+            shift,
+            flags & 1,
+            flags >> 1,
+            tuple(ids[:number]),
+            weights,
+            bias,
+            biases,
+        )
 
 
 def read_tables(data, params=None, most=None):

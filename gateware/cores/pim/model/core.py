@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One core of the golden model: its state, and every instruction but what involves another core (sections 4 and 6)."""
+"""One core of the golden model: its state, and every instruction but what involves another core
+(sections 4 and 6)."""
+
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +18,9 @@ _LOW = 0xFFFF_FFFF
 
 
 class Blocked(NamedTuple):
-    """What a core waits for: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core, or the event register; bytes, or
-    the value; and where the bytes lie."""
+    """What a core waits for: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core, or the
+    event register; bytes, or the value; and where the bytes lie."""
+
     op: str
     other: int
     amount: int
@@ -38,16 +41,20 @@ _DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
 
 class Core:
     """State and program of one core; ``machine`` is the :class:`~.model.Model`."""
+
     def __init__(self, number, machine):
         self.number, self.machine = number, machine
         params = machine.params
         self.lmem = np.zeros(params["lmem_bytes"], dtype=np.uint8)
-        self.arrays = np.zeros((params["arrays"], params["xb_rows"], params["xb_cols"]), dtype=np.int8)
+        self.arrays = np.zeros(
+            (params["arrays"], params["xb_rows"], params["xb_cols"]), dtype=np.int8
+        )
         self.bias = np.zeros(params["bias_words"], dtype=np.int32)
         self.start(None)
 
     def start(self, entry, image=0, code=b"", keep_lmem=False):
-        """Registers, events and widths at the start of a run; ``entry`` is the core's :class:`CoreEntry`, if it has any."""
+        """Registers, events and widths at the start of a run; ``entry`` is the core's
+        :class:`CoreEntry`, if it has any."""
         self.entry = entry
         self.regs = [0] * REGISTERS_PER_CORE
         self.events = [0] * EVENTS
@@ -55,8 +62,20 @@ class Core:
         self.pc = 0
         self.count = entry.count if entry else 0
         self.blocked = None
-        self.counters = dict.fromkeys(("instructions", "operations", "bytes_read", "bytes_written", "scalar", "matrix",
-                                       "vector", "transfer", "comm_bytes"), 0)
+        self.counters = dict.fromkeys(
+            (
+                "instructions",
+                "operations",
+                "bytes_read",
+                "bytes_written",
+                "scalar",
+                "matrix",
+                "vector",
+                "transfer",
+                "comm_bytes",
+            ),
+            0,
+        )
         if not keep_lmem:
             self.lmem[:] = 0
         self._matrices = {}
@@ -65,17 +84,31 @@ class Core:
 
     def _decode(self, code):
         entry = self.entry
-        words, offsets = words_of(code, entry.mode, self.count) if entry else (np.zeros(0, np.uint64), np.zeros(1, np.int64))
+        words, offsets = (
+            words_of(code, entry.mode, self.count)
+            if entry
+            else (np.zeros(0, np.uint64), np.zeros(1, np.int64))
+        )
         op = (words & np.uint64(63)).astype(np.int64)
         bad = np.where(_DEFINED[op], np.where(words & _ZERO[op] != 0, 2, 0), 1)
         self._low = (words & np.uint64(_LOW)).tolist() if bad.any() else None
         self._bad = bad.tolist()
         self._offsets = offsets.tolist()
         self._whole = len(self._bad)
-        self._ends_well = self._whole == self.count and not (entry and entry.mode == 2 and offsets[-1] < len(code))
-        self._steps = list(zip(op.tolist(), *(((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
-                                              for lo, n in ((6, 5), (11, 5), (16, 5), (21, 11))),
-                               (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist(), strict=True))
+        self._ends_well = self._whole == self.count and not (
+            entry and entry.mode == 2 and offsets[-1] < len(code)
+        )
+        self._steps = list(
+            zip(
+                op.tolist(),
+                *(
+                    ((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
+                    for lo, n in ((6, 5), (11, 5), (16, 5), (21, 11))
+                ),
+                (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist(),
+                strict=True,
+            )
+        )
 
     @property
     def done(self):
@@ -90,19 +123,25 @@ class Core:
     # Execution
 
     def advance(self, limit=None):
-        """Runs until the program ends or blocks (``blocked`` is then set), or for ``limit`` instructions.
+        """Runs until the program ends or blocks (``blocked`` is then set), or for ``limit``
+        instructions.
 
         Returns the number of instructions completed. Raises :class:`~.outcome.RunFault`.
         """
         before, run = self.counters["instructions"], _RUN
-        while self.blocked is None and (limit is None or self.counters["instructions"] - before < limit):
+        while self.blocked is None and (
+            limit is None or self.counters["instructions"] - before < limit
+        ):
             if self.pc >= self._whole:
                 if not self._ends_well:
                     raise RunFault("code_end", self._offsets[self._whole] // 4)
                 break
             step = self._steps[self.pc]
             if self._bad[self.pc]:
-                raise RunFault("illegal_opcode" if self._bad[self.pc] == 1 else "illegal_field", self._low[self.pc])
+                raise RunFault(
+                    "illegal_opcode" if self._bad[self.pc] == 1 else "illegal_field",
+                    self._low[self.pc],
+                )
             self.blocked = run[step[0]](self, *step)
             if self.blocked is None:
                 self.retire()
@@ -132,7 +171,8 @@ class Core:
             raise RunFault("overlap", destination[0])
 
     def _ordered(self, destination, source, narrower):
-        """Overlap is allowed where the destination begins at or below the source and its elements are no wider."""
+        """Overlap is allowed where the destination begins at or below the source and its elements
+        are no wider."""
         if destination[0] > source[0] or not narrower:
             self._disjoint(destination, source)
 
@@ -146,7 +186,9 @@ class Core:
 
     def _sld(self, op, a, b, c, d, high):
         address = self.machine.global_range(self._pair(b) + (high >> 3), 4)
-        self.regs[a] = int.from_bytes(self.machine.memory[address:address + 4].tobytes(), "little")
+        self.regs[a] = int.from_bytes(
+            self.machine.memory[address : address + 4].tobytes(), "little"
+        )
         self.counters["bytes_read"] += 4
 
     def _scalar(self, op, a, b, c, d, high):
@@ -181,7 +223,7 @@ class Core:
         x = elements.load(self.lmem, source[0], group.rows, self.ibiw)
         y = x @ self._matrix(number)
         if group.has_bias:
-            y = y + self.bias[group.bias_at:group.bias_at + group.cols]
+            y = y + self.bias[group.bias_at : group.bias_at + group.cols]
         if group.shift:
             y = y + (1 << group.shift - 1 if group.round else 0) >> group.shift
         if relu:
@@ -195,9 +237,13 @@ class Core:
             group = self.entry.groups[number]
             rows, cols = self.arrays.shape[1:]
             tiles = -(-group.cols // cols)
-            bands = [np.concatenate([self.arrays[k] for k in group.arrays[n:n + tiles]], axis=1)
-                     for n in range(0, len(group.arrays), tiles)]
-            self._matrices[number] = np.concatenate(bands)[:group.rows, :group.cols].astype(np.int64)
+            bands = [
+                np.concatenate([self.arrays[k] for k in group.arrays[n : n + tiles]], axis=1)
+                for n in range(0, len(group.arrays), tiles)
+            ]
+            self._matrices[number] = np.concatenate(bands)[: group.rows, : group.cols].astype(
+                np.int64
+            )
         return self._matrices[number]
 
     # Vector
@@ -213,15 +259,21 @@ class Core:
         outwards, offset, two = bytes_of(width), high >> 3, op in TWO_SOURCES
         first = regs[a] + (offset * outwards if high & 1 else 0) & _LOW
         destination = self._inside(first, d * outwards)
-        sources = [self._inside(regs[b] + (offset * inwards if high & 2 else 0) & _LOW, d * inwards)]
+        sources = [
+            self._inside(regs[b] + (offset * inwards if high & 2 else 0) & _LOW, d * inwards)
+        ]
         if two:
-            sources.append(self._inside(regs[c] + (offset * inwards if high & 4 else 0) & _LOW, d * inwards))
+            sources.append(
+                self._inside(regs[c] + (offset * inwards if high & 4 else 0) & _LOW, d * inwards)
+            )
         for source in sources:
             self._ordered(destination, source, outwards <= inwards)
         x = elements.load(self.lmem, sources[0][0], d, self.ibiw)
         y = elements.load(self.lmem, sources[1][0], d, self.ibiw) if two else None
         bound = (regs[c] ^ 1 << 31) - (1 << 31)
-        result = function(x, y, elements.Widths(self.ibiw, self.obiw, self.entry.fi, self.entry.fo, bound))
+        result = function(
+            x, y, elements.Widths(self.ibiw, self.obiw, self.entry.fi, self.entry.fo, bound)
+        )
         elements.store(self.lmem, first, elements.saturate(result, width), width)
         if op == 12:
             self.counters["operations"] += d
@@ -231,14 +283,19 @@ class Core:
             return
         inwards, offset = bytes_of(self.ibiw), high >> 3
         destination = self._inside(self.regs[a], bytes_of(self.obiw))
-        sources = [self._inside(self.regs[r] + (offset * inwards if high & bit else 0) & _LOW, d * inwards)
-                   for r, bit in ((b, 2), (c, 4))]
+        sources = [
+            self._inside(self.regs[r] + (offset * inwards if high & bit else 0) & _LOW, d * inwards)
+            for r, bit in ((b, 2), (c, 4))
+        ]
         x, y = (elements.load(self.lmem, s[0], d, self.ibiw) for s in sources)
-        elements.store(self.lmem, destination[0], elements.inner_product(x, y, self.obiw), self.obiw)
+        elements.store(
+            self.lmem, destination[0], elements.inner_product(x, y, self.obiw), self.obiw
+        )
         self.counters["operations"] += d
 
     def _strided(self, address, register, count):
-        """``(stride, first, last + 1)`` of a strided source; every element must lie in local memory."""
+        """``(stride, first, last + 1)`` of a strided source; every element must lie in local
+        memory."""
         stride, width = (self.regs[register] ^ 1 << 31) - (1 << 31), bytes_of(self.ibiw)
         span = (count - 1) * stride * width
         first, last = address + min(span, 0), address + max(span, 0) + width
@@ -262,7 +319,12 @@ class Core:
         address = self.regs[b]
         stride, first, last = self._strided(address, c, d)
         self._disjoint(destination, (first, last))
-        elements.store(self.lmem, destination[0], elements.gather(self.lmem, address, stride, d, self.ibiw), self.ibiw)
+        elements.store(
+            self.lmem,
+            destination[0],
+            elements.gather(self.lmem, address, stride, d, self.ibiw),
+            self.ibiw,
+        )
 
     # Transfer
 
@@ -272,7 +334,7 @@ class Core:
             return
         first, last = self._inside(self.regs[a] + (offset if high & 1 else 0) & _LOW, d)
         address = self.machine.global_range(pair + (offset if high & 2 else 0), d)
-        self.lmem[first:last] = self.machine.memory[address:address + d]
+        self.lmem[first:last] = self.machine.memory[address : address + d]
         self.counters["bytes_read"] += d
 
     def _st(self, op, a, b, c, d, high):
@@ -327,8 +389,25 @@ class Core:
         self.machine.sync(other, a)
 
 
-_RUN = {0: Core._nop, 1: Core._sldi, 2: Core._sld, **dict.fromkeys((3, 4, 5), Core._scalar),
-        **dict.fromkeys((6, 7), Core._immediate), 8: Core._setbw, 9: Core._mvmul, **dict.fromkeys(ELEMENTWISE, Core._vector),
-        13: Core._vvdmul, 17: Core._vavg, 22: Core._vmv, 25: Core._ld, 26: Core._st, 27: Core._lldi, 28: Core._lmv,
-        29: Core._send_recv, 30: Core._send_recv, 31: Core._wait, 32: Core._sync}
+_RUN = {
+    0: Core._nop,
+    1: Core._sldi,
+    2: Core._sld,
+    **dict.fromkeys((3, 4, 5), Core._scalar),
+    **dict.fromkeys((6, 7), Core._immediate),
+    8: Core._setbw,
+    9: Core._mvmul,
+    **dict.fromkeys(ELEMENTWISE, Core._vector),
+    13: Core._vvdmul,
+    17: Core._vavg,
+    22: Core._vmv,
+    25: Core._ld,
+    26: Core._st,
+    27: Core._lldi,
+    28: Core._lmv,
+    29: Core._send_recv,
+    30: Core._send_recv,
+    31: Core._wait,
+    32: Core._sync,
+}
 _KIND = {i.opcode: kind_of(i.opcode) for i in ISA.instructions}

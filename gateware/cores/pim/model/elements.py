@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Elements of any width in local memory, and the vector instructions on them, in numpy integers (section 4.3)."""
+"""Elements of any width in local memory, and the vector instructions on them, in numpy integers
+(section 4.3)."""
+
 import numpy as np
 
 from ..image.fields import AUTO
 from ..tables import TANH
 
-__all__ = ["ELEMENTWISE", "average", "bytes_of", "gather", "inner_product", "load", "saturate", "store"]
+__all__ = [
+    "ELEMENTWISE",
+    "average",
+    "bytes_of",
+    "gather",
+    "inner_product",
+    "load",
+    "saturate",
+    "store",
+]
 
 _TANH = np.array([*TANH, TANH[-1]], dtype=np.int64)
 _BYTES3 = np.array([1, 1 << 8, 1 << 16], dtype=np.int64)
@@ -22,7 +33,8 @@ def bytes_of(biw):
 
 
 def _signed(raw, biw):
-    """int64 from rows of ``bytes_of(biw)`` bytes, uint8 (n, byw): the low ``biw`` bits, sign-extended."""
+    """int64 from rows of ``bytes_of(biw)`` bytes, uint8 (n, byw): the low ``biw`` bits,
+    sign-extended."""
     byw = raw.shape[1]
     if byw == 3:
         value = raw.astype(np.int64) @ _BYTES3
@@ -34,7 +46,7 @@ def _signed(raw, biw):
 def load(memory, address, count, biw):
     """``count`` elements at ``address``, int64."""
     byw = bytes_of(biw)
-    return _signed(memory[address:address + count * byw].reshape(count, byw), biw)
+    return _signed(memory[address : address + count * byw].reshape(count, byw), biw)
 
 
 def gather(memory, address, stride, count, biw):
@@ -48,7 +60,7 @@ def store(memory, address, values, biw):
     """Writes int64 ``values``, all of them in range of ``biw`` bits."""
     byw = bytes_of(biw)
     raw = np.ascontiguousarray(values, dtype="<i8").view(np.uint8).reshape(-1, 8)[:, :byw]
-    memory[address:address + raw.size] = raw.ravel()
+    memory[address : address + raw.size] = raw.ravel()
 
 
 def saturate(values, biw):
@@ -102,12 +114,14 @@ def _vvsra(a, b, ibiw):
 
 class Widths:
     """What an element-wise instruction needs beside its sources."""
+
     def __init__(self, ibiw, obiw, fi, fo, bound=0):
         self.ibiw, self.obiw, self.bound = ibiw, obiw, bound
         self.fi, self.fo = formats(fi, fo, ibiw, obiw)
 
 
-#: Opcode -> (the result's width is ibiw, function of (a, b, widths) to int64, saturated afterwards).
+#: Opcode -> (the result's width is ibiw, function of (a, b, widths) to int64, saturated
+#: afterwards).
 ELEMENTWISE = {
     10: (True, lambda a, b, w: a + b),
     11: (True, lambda a, b, w: a - b),

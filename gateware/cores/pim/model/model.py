@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of the PIM machine: LOAD, all cores, rendezvous, events, deadlock (specification, 2 to 7). Integers."""
+"""The golden model of the PIM machine: LOAD, all cores, rendezvous, events, deadlock
+(specification, 2 to 7). Integers."""
+
 import numpy as np
 
 from ....isa import machine
@@ -11,28 +13,42 @@ from .core import Core
 
 __all__ = ["Model"]
 
-_COUNTERS = ("instructions", "operations", "bytes_read", "bytes_written", "scalar", "matrix", "vector", "transfer",
-             "comm_bytes")
+_COUNTERS = (
+    "instructions",
+    "operations",
+    "bytes_read",
+    "bytes_written",
+    "scalar",
+    "matrix",
+    "vector",
+    "transfer",
+    "comm_bytes",
+)
 
 
 class Model(machine.Model):
-    """PIM: every core runs until it blocks or ends, then the next; two that meet exchange their bytes.
+    """PIM: every core runs until it blocks or ends, then the next; two that meet exchange their
+    bytes.
 
-    Counters, of the view that ``core_select`` names, over the instructions completed (one that faults counts nothing):
-    ``instructions``, ``operations`` (rows*cols of each ``mvmul``, len of each ``vvmul`` and ``vvdmul``), ``bytes_read``
-    (``ld``, ``sld``), ``bytes_written`` (``st``), those by kind, and ``comm_bytes`` (of each ``send``).
+    Counters, of the view that ``core_select`` names, over the instructions completed (one that
+    faults counts nothing): ``instructions``, ``operations`` (rows*cols of each ``mvmul``, len of
+    each ``vvmul`` and ``vvdmul``), ``bytes_read`` (``ld``, ``sld``), ``bytes_written`` (``st``),
+    those by kind, and ``comm_bytes`` (of each ``send``).
 
-    Programs that race have timing-dependent results on a core; here the lowest core goes first and runs as far as it gets.
-    A wait is looked at with every sync. After a fault of one core the others stand where they then are. Cycles are unknown:
-    ``cycle_limit`` counts instructions of all cores.
+    Programs that race have timing-dependent results on a core; here the lowest core goes first and
+    runs as far as it gets. A wait is looked at with every sync. After a fault of one core the
+    others stand where they then are. Cycles are unknown: ``cycle_limit`` counts instructions of all
+    cores.
 
     Attributes
     ----------
     cores : list of Core
-        State of each core: ``regs``, ``events``, ``ibiw``, ``obiw``, ``lmem``, ``pc``, ``counters``.
+        State of each core: ``regs``, ``events``, ``ibiw``, ``obiw``, ``lmem``, ``pc``,
+        ``counters``.
     report : list of str
         After a deadlock: who waits for whom.
     """
+
     ISA = ISA
 
     def reset(self):
@@ -43,11 +59,18 @@ class Model(machine.Model):
     # The face to the cores
 
     def global_range(self, address, size):
-        """Main-memory address of a range of GMem, given by its 64-bit address; :class:`~.outcome.RunFault` where it leaves GMem."""
+        """Main-memory address of a range of GMem, given by its 64-bit address;
+        :class:`~.outcome.RunFault` where it leaves GMem."""
         address &= (1 << 64) - 1
         begin = self._gmem_base + address
-        if (address >> 32 or self._gmem_size and address + size > self._gmem_size or begin + size > 1 << 32
-                or begin < self.window.base or begin + size > self.window.limit):
+        if (
+            address >> 32
+            or self._gmem_size
+            and address + size > self._gmem_size
+            or begin + size > 1 << 32
+            or begin < self.window.base
+            or begin + size > self.window.limit
+        ):
             raise RunFault("gmem_range", address)
         beyond = self.window.beyond(begin, size)
         if beyond is not None:
@@ -55,13 +78,19 @@ class Model(machine.Model):
         return begin
 
     def sync(self, number, event):
-        """Adds 1 to an event register of core ``number``, and lets it go on if it waits for that."""
+        """Adds 1 to an event register of core ``number``, and lets it go on if it waits for
+        that."""
         target = self.cores[number]
         if target.events[event] >= EVENT_MOST:
             raise RunFault("event_overflow", number << 8 | event)
         target.events[event] += 1
         waiting = target.blocked
-        if waiting is not None and waiting.op == "wait" and waiting.other == event and target.take_event(waiting):
+        if (
+            waiting is not None
+            and waiting.op == "wait"
+            and waiting.other == event
+            and target.take_event(waiting)
+        ):
             target.retire()
             self._ready.append(target)
 
@@ -72,7 +101,9 @@ class Model(machine.Model):
         table, flags = self.reg["core_table"], self.reg["run_flags"]
         at = table or self.reg["program_address"]
         inside = self.window.base <= at
-        data = self.memory[at:min(self.window.limit, self.memory.size)].tobytes() if inside else b""
+        data = (
+            self.memory[at : min(self.window.limit, self.memory.size)].tobytes() if inside else b""
+        )
         most = len(data) if table else self.reg["program_length"]
         self._image_at = at
         self.entries = []
@@ -87,25 +118,32 @@ class Model(machine.Model):
         for core, entry in zip(self.cores, tables.cores, strict=False):
             if not flags & 1:
                 self._program(core, entry, data)
-            core.start(entry, at, data[entry.code:entry.code + entry.code_bytes], keep_lmem=flags >> 1 & 1)
+            core.start(
+                entry,
+                at,
+                data[entry.code : entry.code + entry.code_bytes],
+                keep_lmem=flags >> 1 & 1,
+            )
 
     @staticmethod
     def _program(core, entry, data):
         rows, cols = core.arrays.shape[1:]
         for group in entry.groups:
             if group.weights:
-                whole = weights_from(data[group.weights:], group.rows, group.cols, rows, cols)
+                whole = weights_from(data[group.weights :], group.rows, group.cols, rows, cols)
                 tiles = -(-group.cols // cols)
                 for k, array in enumerate(group.arrays):
                     top, left = k // tiles * rows, k % tiles * cols
-                    block = whole[top:top + rows, left:left + cols]
-                    core.arrays[array, :len(block)] = block
+                    block = whole[top : top + rows, left : left + cols]
+                    core.arrays[array, : len(block)] = block
             if group.has_bias:
-                core.bias[group.bias_at:group.bias_at + group.cols] = \
-                    np.frombuffer(data, "<i4", group.cols, group.bias)
+                core.bias[group.bias_at : group.bias_at + group.cols] = np.frombuffer(
+                    data, "<i4", group.cols, group.bias
+                )
 
     def run(self, registers, cycle_limit=None, trace=None):
-        """One run; see docs/how/contracts.md, section 6; ``cycle_limit`` counts the instructions of all cores together."""
+        """One run; see docs/how/contracts.md, section 6; ``cycle_limit`` counts the instructions of
+        all cores together."""
         self.take_registers(registers, trace)
         self.report, self._running = [], None
         flags = self.reg["run_flags"]
@@ -126,19 +164,26 @@ class Model(machine.Model):
         return found
 
     def view(self, registers):
-        """Counters and read-only registers of the run before, as ``core_select`` and ``dbg_index`` are now."""
-        self.reg |= {name: registers[name] & self._writable[name][0].mask for name in ("core_select", "dbg_index") if name in registers}
+        """Counters and read-only registers of the run before, as ``core_select`` and ``dbg_index``
+        are now."""
+        self.reg |= {
+            name: registers[name] & self._writable[name][0].mask
+            for name in ("core_select", "dbg_index")
+            if name in registers
+        }
         return self._counters(), self._values()
 
     def _schedule(self, limit):
-        self._ready, left = list(self.cores[:len(self.entries)]), limit
+        self._ready, left = list(self.cores[: len(self.entries)]), limit
         while self._ready:
             self._running = core = self._ready.pop(0)
             done = core.advance(left)
             if left is not None:
                 left -= done
                 if left <= 0 and not all(c.done for c in self.cores):
-                    raise RunFault("aborted", 0, core=next(c.number for c in self.cores if not c.done))
+                    raise RunFault(
+                        "aborted", 0, core=next(c.number for c in self.cores if not c.done)
+                    )
             if core.blocked is not None:
                 self._meet(core)
         stuck = [c for c in self.cores if c.blocked is not None]
@@ -151,13 +196,20 @@ class Model(machine.Model):
         mine = core.blocked
         other = self.cores[mine.other] if mine.op != "wait" else None
         theirs = other.blocked if other is not None else None
-        if theirs is None or theirs.op == "wait" or theirs.op == mine.op or theirs.other != core.number:
+        if (
+            theirs is None
+            or theirs.op == "wait"
+            or theirs.op == mine.op
+            or theirs.other != core.number
+        ):
             return
         sender, receiver = (core, other) if mine.op == "send" else (other, core)
         given, taken = sender.blocked, receiver.blocked
         if given.amount != taken.amount:
             raise RunFault("size_mismatch", given.amount << 16 | taken.amount, core=sender.number)
-        receiver.lmem[taken.address:taken.address + taken.amount] = sender.lmem[given.address:given.address + given.amount]
+        receiver.lmem[taken.address : taken.address + taken.amount] = sender.lmem[
+            given.address : given.address + given.amount
+        ]
         sender.counters["comm_bytes"] += given.amount
         for one in sorted((core, other), key=lambda c: c.number):
             one.retire()
@@ -166,11 +218,16 @@ class Model(machine.Model):
     def _describe(self, core):
         waiting = core.blocked
         if waiting.op == "wait":
-            what = f"event {waiting.other} to be {waiting.amount} (it is {core.events[waiting.other]})"
+            what = (
+                f"event {waiting.other} to be {waiting.amount} (it is {core.events[waiting.other]})"
+            )
         else:
             other = self.cores[waiting.other]
             state = "is at its end" if other.done else f"is blocked in {other.blocked.op}"
-            what = f"core {waiting.other} ({'to' if waiting.op == 'send' else 'from'} it, {waiting.amount} bytes), which {state}"
+            what = (
+                f"core {waiting.other} ({'to' if waiting.op == 'send' else 'from'} it, "
+                f"{waiting.amount} bytes), which {state}"
+            )
         return f"core {core.number}, instruction {core.pc}: {waiting.op} waits for {what}"
 
     # What is left of it
@@ -187,8 +244,13 @@ class Model(machine.Model):
     def _values(self):
         def bitmap(which):
             return sum(1 << c.number for c in self.cores if which(c)) & 0xFFFF_FFFF
+
         one, index = self._selected(), self.reg["dbg_index"]
         debug = [*one.regs, *one.events, one.ibiw, one.obiw] if one is not None else []
-        return {"fault_core": self._fault_core, "cores_done": bitmap(lambda c: c.done),
-                "cores_blocked": bitmap(lambda c: c.blocked is not None), "core_pc": one.pc if one is not None else 0,
-                "dbg_value": debug[index] if index < len(debug) else 0}
+        return {
+            "fault_core": self._fault_core,
+            "cores_done": bitmap(lambda c: c.done),
+            "cores_blocked": bitmap(lambda c: c.blocked is not None),
+            "core_pc": one.pc if one is not None else 0,
+            "dbg_value": debug[index] if index < len(debug) else 0,
+        }

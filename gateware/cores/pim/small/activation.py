@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: vtanh and vsigm by their table (specification, section 4.3). Pure Python."""
+"""Microprogram of the small engine: vtanh and vsigm by their table (specification, section 4.3).
+Pure Python."""
+
 from ..image.fields import AUTO
 from ..isa import ISA
 from ..tables import STEPS, TANH

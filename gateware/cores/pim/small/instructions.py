@@ -1,39 +1,78 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: what the accumulator machine reads, writes and counts here (docs/how/microcode.md). Pure Python."""
+"""The small engine's micro-instructions: what the accumulator machine reads, writes and counts here
+(docs/how/microcode.md). Pure Python."""
+
 import enum
 
 from ....microcode.accumulator import accumulator_machine
 
-__all__ = ["ARRAYS_AT", "BIAS_AT", "GROUPS_MOST", "MAC", "MACHINE", "REGION_BITS", "SHIFT", "STORE", "TABLE_AT", "TWO", "Count", "Flag", "Sink", "Source",
-           "scratch_at"]
+__all__ = [
+    "ARRAYS_AT",
+    "BIAS_AT",
+    "GROUPS_MOST",
+    "MAC",
+    "MACHINE",
+    "REGION_BITS",
+    "SHIFT",
+    "STORE",
+    "TABLE_AT",
+    "TWO",
+    "Count",
+    "Flag",
+    "Sink",
+    "Source",
+    "scratch_at",
+]
 
 
 class Source(enum.IntEnum):
-    """What is read beside registers. VALUE: an element; ACC_LOW, ACC_HIGH: 64 bits of the accumulator that was shifted."""
-    WINDOW_BASE, WINDOW_LIMIT, PROGRAM_ADDRESS, PROGRAM_LENGTH, CORE_TABLE, RUN_FLAGS, GMEM_BASE, GMEM_SIZE, VALUE, LOW, ACC_LOW, ACC_HIGH = range(12)
+    """What is read beside registers. VALUE: an element; ACC_LOW, ACC_HIGH: 64 bits of the
+    accumulator that was shifted."""
+
+    (
+        WINDOW_BASE,
+        WINDOW_LIMIT,
+        PROGRAM_ADDRESS,
+        PROGRAM_LENGTH,
+        CORE_TABLE,
+        RUN_FLAGS,
+        GMEM_BASE,
+        GMEM_SIZE,
+        VALUE,
+        LOW,
+        ACC_LOW,
+        ACC_HIGH,
+    ) = range(12)
 
 
 class Sink(enum.IntEnum):
-    """What takes A. W: where the weights begin; MASK: bits of an input that count; ACC: first value of the second column's
-    accumulator, then of the first's; OPERATIONS, READ, WRITTEN are counted; FINISH: the run is over, A is the fault's detail until the next.
+    """What takes A. W: where the weights begin; MASK: bits of an input that count; ACC: first value
+    of the second column's accumulator, then of the first's; OPERATIONS, READ, WRITTEN are counted;
+    FINISH: the run is over, A is the fault's detail until the next.
     """
+
     X, P, VALUE, W, MASK, ACC, CODE, PC, FLAGS, OPERATIONS, READ, WRITTEN, FINISH = range(13)
 
 
 class Count(enum.IntFlag):
     """What a CNT counts: an instruction, its kind, code."""
+
     RETIRED, SCALAR, MATRIX, VECTOR, TRANSFER, CODE4 = 1, 2, 4, 8, 16, 32
 
 
 class Flag(enum.IntFlag):
     """What FLAGS takes."""
+
     DONE, BLOCKED, LOADING = 1, 2, 4
 
 
-#: ``run`` takes an element of 1 to 4 bytes at P into VALUE, its sign extended; with STORE it writes VALUE there; with MAC it adds the products of so many
-#: rows of two columns, inputs at P of 1 byte or (TWO) 2; with SHIFT it shifts the accumulator so far, rounds (TWO) and lets the other have its turn.
+#: ``run`` takes an element of 1 to 4 bytes at P into VALUE, its sign extended; with STORE it writes
+#: VALUE there; with MAC it adds the products of so many rows of two columns, inputs at P of 1 byte
+#: or (TWO) 2; with SHIFT it shifts the accumulator so far, rounds (TWO) and lets the other have its
+#: turn.
 STORE, MAC, SHIFT, TWO = 8, 1 << 10, 1 << 11, 1 << 12
-#: Places at P: local memory from 0, weights, biases with a word of scratch behind them, the table of vtanh.
+#: Places at P: local memory from 0, weights, biases with a word of scratch behind them, the table
+#: of vtanh.
 REGION_BITS = 16
 ARRAYS_AT, BIAS_AT, TABLE_AT = (k << REGION_BITS for k in (1, 2, 3))
 
@@ -46,8 +85,22 @@ def scratch_at(params):
 #: Groups that the register file has room for.
 GROUPS_MOST = 16
 
-# The debug registers show the first 66, in this order: registers, events, widths; then the index of the next instruction.
+# The debug registers show the first 66, in this order: registers, events, widths; then the index of
+# the next instruction.
 MACHINE = accumulator_machine(
-    sources=Source, sinks=Sink, counts=Count, returns=0xF8, shown="REGS", variables=(*range(68, 96), *range(162, 0xF8)),
+    sources=Source,
+    sinks=Sink,
+    counts=Count,
+    returns=0xF8,
+    shown="REGS",
+    variables=(*range(68, 96), *range(162, 0xF8)),
     fixed={"IBIW": 64, "OBIW": 65, "INDEX": 66},
-    arrays={"REGS": (0, 128), "EVENTS": (32, 32), "INFO": (96, 32), "BIASES": (128, GROUPS_MOST), "IDS": (144, 16), "SEEN": (160, 2)})
+    arrays={
+        "REGS": (0, 128),
+        "EVENTS": (32, 32),
+        "INFO": (96, 32),
+        "BIASES": (128, GROUPS_MOST),
+        "IDS": (144, 16),
+        "SEEN": (160, 2),
+    },
+)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: LOAD, every check of the image's tables, in their order (specification, sections 3.6 and 6). Pure Python."""
+"""Microprogram of the small engine: LOAD, every check of the image's tables, in their order
+(specification, sections 3.6 and 6). Pure Python."""
+
 from ..image.fields import AUTO, CORE_ENTRY, GROUP_ENTRY, HEADER, MAGIC, MOST_ARRAYS, VERSION
 from .instructions import ARRAYS_AT, BIAS_AT, STORE
 

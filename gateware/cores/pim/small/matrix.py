@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: mvmul, two columns at a time (specification, section 4.2). Pure Python."""
+"""Microprogram of the small engine: mvmul, two columns at a time (specification, section 4.2). Pure
+Python."""
+
 from .instructions import BIAS_AT, MAC, SHIFT, STORE, TWO
 
 __all__ = ["matrix"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: fetch, decoding, scalar instructions, events, faults (specification, sections 3, 4 and 6). Pure Python."""
+"""Microprogram of the small engine: fetch, decoding, scalar instructions, events, faults
+(specification, sections 3, 4 and 6). Pure Python."""
+
 from ....microcode.program import Microprogram, jump_table
 from ..isa import EVENT_MOST, ISA
 from .activation import activations
@@ -11,7 +13,8 @@ from .vector import elements, vectors
 
 __all__ = ["microprogram"]
 
-#: Bits of the upper half that must be zero: all, those of the selection, that of the second source, none.
+#: Bits of the upper half that must be zero: all, those of the selection, that of the second source,
+#: none.
 _UPPER = (0xFFFF_FFFF, 7, 4, 0)
 #: Opcode that no instruction has: sync, whose number is above the others', takes its place.
 _FREE = 21
@@ -22,7 +25,8 @@ _NUMBERED = {_FREE if i.opcode == 32 else i.opcode: i for i in ISA.instructions}
 
 
 def _info():
-    """Of each opcode: bits of the lower half that must be zero, and in place of the opcode which of ``_UPPER``."""
+    """Of each opcode: bits of the lower half that must be zero, and in place of the opcode which of
+    ``_UPPER``."""
     entries = [0] * 32
     for number, instruction in _NUMBERED.items():
         mask = ISA.zero_mask(instruction)
@@ -181,8 +185,16 @@ raise:  out CODE                                                        // A: co
 
 
 def microprogram(params, memory_size):
-    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in bytes."""
+    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in
+    bytes."""
     codes = ISA.fault_codes
-    parts = {"tables": _tables(), "load": load(params, memory_size, codes), "program": _code(params, codes), "vectors": vectors(params),
-             "activations": activations(params, codes), "matrix": matrix(params, codes), "transfers": transfers(params, memory_size, codes)}
+    parts = {
+        "tables": _tables(),
+        "load": load(params, memory_size, codes),
+        "program": _code(params, codes),
+        "vectors": vectors(params),
+        "activations": activations(params, codes),
+        "matrix": matrix(params, codes),
+        "transfers": transfers(params, memory_size, codes),
+    }
     return Microprogram(MACHINE, parts, values={"INFO": _info()}, entries=("boot",))

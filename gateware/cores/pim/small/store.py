@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memories of the small engine: local memory, biases and the table of vtanh, byte by byte; weights, two columns at a time."""
+"""Memories of the small engine: local memory, biases and the table of vtanh, byte by byte; weights,
+two columns at a time."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -19,7 +21,10 @@ _MOST_IN_BLOCK_RAM = 8192
 
 def spram_blocks(params):
     """SPRAM blocks of local memory, and of the weights."""
-    return [0 if size <= _MOST_IN_BLOCK_RAM else -(-size // _BLOCK) for size in (params["lmem_bytes"], weight_bytes(params))]
+    return [
+        0 if size <= _MOST_IN_BLOCK_RAM else -(-size // _BLOCK)
+        for size in (params["lmem_bytes"], weight_bytes(params))
+    ]
 
 
 class Store(wiring.Component):
@@ -31,9 +36,19 @@ class Store(wiring.Component):
     write, data : In: a byte, at ``address``; nothing is read in this cycle
     row : In, 16 bits: byte address among the weights, even; weights : Out, 16 bits, a cycle later
     """
+
     def __init__(self, *, params, family=None):
         self.params, self.family = params, family
-        super().__init__({"address": In(REGION_BITS + 2), "read": Out(8), "write": In(1), "data": In(8), "row": In(REGION_BITS), "weights": Out(16)})
+        super().__init__(
+            {
+                "address": In(REGION_BITS + 2),
+                "read": Out(8),
+                "write": In(1),
+                "data": In(8),
+                "row": In(REGION_BITS),
+                "weights": Out(16),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -53,11 +68,34 @@ class Store(wiring.Component):
             lmem = self._bytes(m, "local", params["lmem_bytes"], address, address, here)
         there = self.write & (region == ARRAYS_AT >> REGION_BITS)
         if weights:
-            m.d.comb += self.weights.eq(self._sprams(m, "weights", weights, Mux(there, address, self.row)[1:REGION_BITS], there))
+            m.d.comb += self.weights.eq(
+                self._sprams(
+                    m, "weights", weights, Mux(there, address, self.row)[1:REGION_BITS], there
+                )
+            )
         else:
             half = weight_bytes(params) // 2
-            m.d.comb += self.weights.eq(Cat(self._bytes(m, f"weights_{k}", half, address[1:], self.row[1:], there & (address[0] == k)) for k in range(2)))
-        biases = self._bytes(m, "biases", scratch_at(params) - BIAS_AT + 4, address, address, self.write & (region == BIAS_AT >> REGION_BITS))
+            m.d.comb += self.weights.eq(
+                Cat(
+                    self._bytes(
+                        m,
+                        f"weights_{k}",
+                        half,
+                        address[1:],
+                        self.row[1:],
+                        there & (address[0] == k),
+                    )
+                    for k in range(2)
+                )
+            )
+        biases = self._bytes(
+            m,
+            "biases",
+            scratch_at(params) - BIAS_AT + 4,
+            address,
+            address,
+            self.write & (region == BIAS_AT >> REGION_BITS),
+        )
         m.d.comb += self.read.eq(Mux(was[1], biases, lmem))
         if params["act_unit"]:
             table = [value >> 8 * k & 255 for value in TANH[:-1] for k in range(2)]
@@ -70,7 +108,12 @@ class Store(wiring.Component):
 
     def _bytes(self, m, name, depth, write_address, read_address, write):
         m.submodules[name] = ram = BlockRAM(width=8, depth=depth, latency=1, family=self.family)
-        m.d.comb += [ram.write_addr.eq(write_address), ram.read_addr.eq(read_address), ram.write_data.eq(self.data), ram.write_en.eq(write)]
+        m.d.comb += [
+            ram.write_addr.eq(write_address),
+            ram.read_addr.eq(read_address),
+            ram.write_data.eq(self.data),
+            ram.write_en.eq(write),
+        ]
         return ram.read_data
 
     def _sprams(self, m, name, count, word, write):
@@ -79,7 +122,12 @@ class Store(wiring.Component):
         for k in range(count):
             m.submodules[f"{name}_{k}"] = ram = SPRAM(family=self.family)
             mine = word[14:] == k if count > 1 else 1
-            m.d.comb += [ram.address.eq(word), ram.enable.eq(mine), ram.write.eq(write), ram.write_data.eq(Cat(self.data, self.data)),
-                         ram.mask.eq(Mux(self.address[0], 0b1100, 0b0011))]
+            m.d.comb += [
+                ram.address.eq(word),
+                ram.enable.eq(mine),
+                ram.write.eq(write),
+                ram.write_data.eq(Cat(self.data, self.data)),
+                ram.mask.eq(Mux(self.address[0], 0b1100, 0b0011)),
+            ]
             found.append(ram.read_data)
         return Cat(found).word_select(which, 16) if count > 1 else found[0]

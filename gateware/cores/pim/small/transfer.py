@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: ranges of memory, ld, st, sld, lldi and lmv (specification, sections 4.1, 4.4 and 6). Pure Python."""
+"""Microprogram of the small engine: ranges of memory, ld, st, sld, lldi and lmv (specification,
+sections 4.1, 4.4 and 6). Pure Python."""
+
 from .instructions import STORE, scratch_at
 
 __all__ = ["transfers"]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: vector instructions, an element at a time (specification, section 4.3). Pure Python."""
+"""Microprogram of the small engine: vector instructions, an element at a time (specification,
+section 4.3). Pure Python."""
+
 from ....microcode.program import jump_table
 from ..isa import ISA, TWO_SOURCES
 from .instructions import STORE
@@ -9,19 +11,27 @@ __all__ = ["elements", "vectors"]
 #: Instructions whose results are as wide as their sources, though those may be narrower.
 _SAME = ("vvadd", "vvsub", "vvmax", "vrelu")
 #: Instructions that make an element of each element, or pair of them.
-_BY_ELEMENTS = [i for i in ISA.instructions if 10 <= i.opcode <= 24 and i.mnemonic not in ("vvdmul", "vavg", "vmv")]
+_BY_ELEMENTS = [
+    i
+    for i in ISA.instructions
+    if 10 <= i.opcode <= 24 and i.mnemonic not in ("vvdmul", "vavg", "vmv")
+]
 
 
 def elements():
     """A jump for each opcode from 10 to 24, to what an element of it is."""
-    return jump_table({i.opcode: f"el_{i.mnemonic}" for i in _BY_ELEMENTS}, range(10, 25), "op_illegal")
+    return jump_table(
+        {i.opcode: f"el_{i.mnemonic}" for i in _BY_ELEMENTS}, range(10, 25), "op_illegal"
+    )
 
 
 def vectors(params):
     """The text."""
     two = sum(1 << opcode for opcode in TWO_SOURCES)
     same = sum(1 << ISA.opcodes[name] for name in _SAME)
-    names = " ".join(f"op_{i.mnemonic}:" for i in _BY_ELEMENTS if i.mnemonic not in ("vtanh", "vsigm"))
+    names = " ".join(
+        f"op_{i.mnemonic}:" for i in _BY_ELEMENTS if i.mnemonic not in ("vtanh", "vsigm")
+    )
     return f"""
 .also XV ENTRY; .also YV MOST; .also SUM_L TAKEN; .also SUM_H PLACE; .also STEP ID; .also NEGATIVE BIT; .also REST FIRST        // places of LOAD's
 {names}

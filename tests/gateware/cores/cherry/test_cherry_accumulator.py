@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Accumulator conversion against the golden model's numbers."""
+
 import random
 
 import numpy as np
@@ -22,6 +23,7 @@ def evaluate(function, frac, values, width):
             ctx.set(given, int(value))
             await ctx.delay(1e-9)
             got.append(ctx.get(result))
+
     sim = Simulator(m)
     sim.add_testbench(bench)
     sim.run()
@@ -32,7 +34,10 @@ def wide_values(count):
     rnd = random.Random(7)
     for _ in range(count):
         exponent = rnd.choice((0, 1, 127, 253, 254, 255, rnd.randrange(256)))
-        upper, lower = rnd.choice((0, 1, 2, 510, 511, rnd.randrange(512))), rnd.choice((0, 1, 127, 128, 129, 255, rnd.randrange(256)))
+        upper, lower = (
+            rnd.choice((0, 1, 2, 510, 511, rnd.randrange(512))),
+            rnd.choice((0, 1, 127, 128, 129, 255, rnd.randrange(256))),
+        )
         yield rnd.randrange(2) << 25 | exponent << 17 | upper << 8 | lower
 
 
@@ -54,5 +59,7 @@ def test_arguments():
         from_accumulator(Signal(17), 8)
     with pytest.raises(ValueError, match="An element of ACC must have 26 bits, not 18"):
         from_accumulator(Signal(18), 17)
-    with pytest.raises(ValueError, match="An element of INPUT, WEIGHTS or OUTPUT must have 18 bits, not 26"):
+    with pytest.raises(
+        ValueError, match="An element of INPUT, WEIGHTS or OUTPUT must have 18 bits, not 26"
+    ):
         to_accumulator(Signal(26), 17)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The assembler's warning of pitches that make loads and stores wait for a bank of MEM: where it stands, what it advises, and when it is silent."""
+"""The assembler's warning of pitches that make loads and stores wait for a bank of MEM: where it
+stands, what it advises, and when it is silent."""
+
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,10 @@ BANKS = (1, 2, 4, 8, 16)
 
 
 def warnings(text, preset="85f", **sizes):
-    return [str(w).removeprefix("<text>:") for w in assemble_text(SOFTWARE, text, params=SPACE.resolve(preset, sizes)).warnings]
+    return [
+        str(w).removeprefix("<text>:")
+        for w in assemble_text(SOFTWARE, text, params=SPACE.resolve(preset, sizes)).warnings
+    ]
 
 
 def walk(unit, count=40, access="load a, INPUT"):
@@ -33,11 +38,26 @@ def product(pitch):
     return m.source()
 
 
-@pytest.mark.parametrize("strides, shape, banks, cycles", [
-    ((1, 68), (4, 4), 16, 1), ((68, 1), (4, 4), 16, 1), ((1, 64), (4, 4), 16, 4), ((1, 8), (4, 4), 16, 2), ((1, 4), (4, 4), 16, 1), ((0, 64), (4, 4), 16, 4),
-    ((0, 0), (4, 4), 16, 1), ((1, 64), (1, 4), 16, 1), ((64, 1), (1, 4), 16, 4), ((1, 64), (4, 4), 4, 4), ((4, 64), (4, 4), 4, 16), ((1, 64), (4, 4), 1, 16),
-    ((1, 1), (4, 4), 4, 2), ((-1, -64), (4, 4), 16, 4), ((1 << 17, 1 << 17), (4, 4), 16, 2),
-])
+@pytest.mark.parametrize(
+    "strides, shape, banks, cycles",
+    [
+        ((1, 68), (4, 4), 16, 1),
+        ((68, 1), (4, 4), 16, 1),
+        ((1, 64), (4, 4), 16, 4),
+        ((1, 8), (4, 4), 16, 2),
+        ((1, 4), (4, 4), 16, 1),
+        ((0, 64), (4, 4), 16, 4),
+        ((0, 0), (4, 4), 16, 1),
+        ((1, 64), (1, 4), 16, 1),
+        ((64, 1), (1, 4), 16, 4),
+        ((1, 64), (4, 4), 4, 4),
+        ((4, 64), (4, 4), 4, 16),
+        ((1, 64), (4, 4), 1, 16),
+        ((1, 1), (4, 4), 4, 2),
+        ((-1, -64), (4, 4), 16, 4),
+        ((1 << 17, 1 << 17), (4, 4), 16, 2),
+    ],
+)
 def test_cycles_of_an_access(strides, shape, banks, cycles):
     assert access_cycles(*strides, *shape, banks) == cycles
 
@@ -48,46 +68,105 @@ def test_what_is_advised_is_better_and_the_best(banks):
         for small in (-1, 0, 1, 2, 4):
             for pitch in (*range(1, 40), 64, 66, 68, 128, -64, -20):
                 for strides, down in (((small, pitch), True), ((pitch, small), False)):
-                    now, found = access_cycles(*strides, *shape, banks), better_pitch(*strides, *shape, banks)
+                    now, found = (
+                        access_cycles(*strides, *shape, banks),
+                        better_pitch(*strides, *shape, banks),
+                    )
                     if now <= max(1, 16 // banks):
                         assert found is None
                         continue
                     # Which stride is meant shows in what is advised.
-                    others = [(small, sign * p) if down else (sign * p, small) for sign in (1, -1) for p in range(abs(pitch), abs(pitch) + 64)]
+                    others = [
+                        (small, sign * p) if down else (sign * p, small)
+                        for sign in (1, -1)
+                        for p in range(abs(pitch), abs(pitch) + 64)
+                    ]
                     best = min(access_cycles(*other, *shape, banks) for other in others)
                     if abs(pitch) > abs(small) and shape[not down] > 1:
                         assert (found is None) == (best == now), (strides, shape)
                     if found is not None and abs(pitch) > abs(small) and shape[not down] > 1:
                         new = (small, found[0]) if down else (found[0], small)
-                        assert access_cycles(*new, *shape, banks) == found[1] == best < now and abs(found[0]) > abs(pitch)
+                        assert access_cycles(*new, *shape, banks) == found[1] == best < now and abs(
+                            found[0]
+                        ) > abs(pitch)
                         assert found[0] * pitch > 0
 
 
-@pytest.mark.parametrize("text, preset, message", [
-    (walk("0 1 64 l:4"), "85f", "4:3: warning: this load takes 4 cycles: with the pitch of 64 of address unit a rows of a tile lie in the same of 16 "
-                                "banks; a pitch of 68 takes 1 (up to 120 cycles of the program)"),
-    (walk("0 64 1 l:256"), "85f-max", "4:3: warning: this load takes 4 cycles: with the pitch of 64 of address unit a columns of a tile"),
-    (walk("0 1 64 l:4", access="store a, ACC"), "85f", "4:3: warning: this store takes 4 cycles"),
-    (walk("0 4 64 l:16"), "45f", "4:3: warning: this load takes 16 cycles: with the pitch of 64 of address unit a rows of a tile lie in the same of 4 "
-                                 "banks; a pitch of 65 takes 4"),
-    (walk("4096 -1 -64 l:4"), "85f", "4:3: warning: this load takes 4 cycles: with the pitch of -64 of address unit a rows of a tile lie in the same of "
-                                     "16 banks; a pitch of -68 takes 1"),
-    (walk("0 0 16 l:64", access="load a, INPUT, 4, 1, 1, 0"), "85f", "4:3: warning: this load takes 4 cycles: with the pitch of 16"),
-    # All of an address unit's accesses count, and the first is where it stands.
-    (".loop l 30\n.apu a 0 1 64 l:4\nstart_loop l\nload a, INPUT\nload a, WEIGHTS\nend_loop l\n", "85f", "4:1: warning: this load takes 4 cycles"),
-])
+@pytest.mark.parametrize(
+    "text, preset, message",
+    [
+        (
+            walk("0 1 64 l:4"),
+            "85f",
+            "4:3: warning: this load takes 4 cycles: with the pitch of 64 of address unit a "
+            "rows of a tile lie in the same of 16 "
+            "banks; a pitch of 68 takes 1 (up to 120 cycles of the program)",
+        ),
+        (
+            walk("0 64 1 l:256"),
+            "85f-max",
+            "4:3: warning: this load takes 4 cycles: with the pitch of 64 of address unit a "
+            "columns of a tile",
+        ),
+        (
+            walk("0 1 64 l:4", access="store a, ACC"),
+            "85f",
+            "4:3: warning: this store takes 4 cycles",
+        ),
+        (
+            walk("0 4 64 l:16"),
+            "45f",
+            "4:3: warning: this load takes 16 cycles: with the pitch of 64 of address unit a "
+            "rows of a tile lie in the same of 4 "
+            "banks; a pitch of 65 takes 4",
+        ),
+        (
+            walk("4096 -1 -64 l:4"),
+            "85f",
+            "4:3: warning: this load takes 4 cycles: with the pitch of -64 of address unit a "
+            "rows of a tile lie in the same of "
+            "16 banks; a pitch of -68 takes 1",
+        ),
+        (
+            walk("0 0 16 l:64", access="load a, INPUT, 4, 1, 1, 0"),
+            "85f",
+            "4:3: warning: this load takes 4 cycles: with the pitch of 16",
+        ),
+        # All of an address unit's accesses count, and the first is where it stands.
+        (
+            ".loop l 30\n.apu a 0 1 64 l:4\nstart_loop l\nload a, INPUT\nload a, WEIGHTS\n"
+            "end_loop l\n",
+            "85f",
+            "4:1: warning: this load takes 4 cycles",
+        ),
+    ],
+)
 def test_a_pitch_that_wastes_cycles(text, preset, message):
     found = warnings(text, preset)
     assert len(found) == 1 and found[0].startswith(message)
 
 
-@pytest.mark.parametrize("text, preset", [
-    (walk("0 1 68 l:4"), "85f"), (walk("0 68 1 l:272"), "85f"), (walk("0 1 4 l:16"), "85f"), (walk("0 0 0"), "85f"),
-    # One row of a tile; four banks, which a whole tile takes four cycles of in any case, and so does a column; a single bank.
-    (walk("0 1 64 l:4", access="load a, INPUT, 1, 4, 1, 0"), "85f"), (walk("0 1 64 l:4"), "45f"), (walk("0 4 0 l:16"), "45f"), (walk("0 1 64 l:4"), "25f"), (walk("0 1 64 l:4"), "up5k"),
-    # What costs less than half a step: few iterations, or one load for all contexts.
-    (walk("0 1 64 l:4", count=33), "85f"), (walk("0 1 64"), "85f"), (".apu a 0 1 64\nload a, INPUT\n", "85f"), (walk("0 1 64 l:4", count=0), "85f"),
-])
+@pytest.mark.parametrize(
+    "text, preset",
+    [
+        (walk("0 1 68 l:4"), "85f"),
+        (walk("0 68 1 l:272"), "85f"),
+        (walk("0 1 4 l:16"), "85f"),
+        (walk("0 0 0"), "85f"),
+        # One row of a tile; four banks, which a whole tile takes four cycles of in any case, and so
+        # does a column; a single bank.
+        (walk("0 1 64 l:4", access="load a, INPUT, 1, 4, 1, 0"), "85f"),
+        (walk("0 1 64 l:4"), "45f"),
+        (walk("0 4 0 l:16"), "45f"),
+        (walk("0 1 64 l:4"), "25f"),
+        (walk("0 1 64 l:4"), "up5k"),
+        # What costs less than half a step: few iterations, or one load for all contexts.
+        (walk("0 1 64 l:4", count=33), "85f"),
+        (walk("0 1 64"), "85f"),
+        (".apu a 0 1 64\nload a, INPUT\n", "85f"),
+        (walk("0 1 64 l:4", count=0), "85f"),
+    ],
+)
 def test_pitches_without_a_warning(text, preset):
     assert warnings(text, preset) == []
 
@@ -109,11 +188,15 @@ def test_programs_that_ship_do_not_warn(preset):
         try:
             found = assemble(SOFTWARE, path, SPACE.resolve(preset)).warnings
         except AsmError as error:
-            assert "the program needs contexts" in error.message     # more than this build has: refused
+            assert (
+                "the program needs contexts" in error.message
+            )  # more than this build has: refused
             continue
         assert not [str(w) for w in found if "banks" in w.message]
     if preset in PRESETS:
         for workload in WORKLOADS:
             text, names = source(workload, preset)
-            assert warnings("".join((text, *(f".step {name}\n" for name in names))), preset) == [], workload.name
+            assert (
+                warnings("".join((text, *(f".step {name}\n" for name in names))), preset) == []
+            ), workload.name
         assert warnings(digits.training_step(SPACE.resolve("85f")).source(), preset) == []

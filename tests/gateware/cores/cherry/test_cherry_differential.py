@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's gateware against its golden model: random programs and lists, faults of every kind, aborts, resets.
+"""Cherry's gateware against its golden model: random programs and lists, faults of every kind,
+aborts, resets.
 
-Rows of tiles, four contexts, eight multipliers behind the shell's arbiter; and preset 25f, whose loads and stores go by pairs. `make test` runs 1,000 random
-programs and more; ``test_cherry_campaigns.py`` goes on, with whole tiles, other numbers of contexts and the presets of the boards.
+Rows of tiles, four contexts, eight multipliers behind the shell's arbiter; and preset 25f, whose
+loads and stores go by pairs. `make test` runs 1,000 random programs and more;
+``test_cherry_campaigns.py`` goes on, with whole tiles, other numbers of contexts and the presets of
+the boards.
 """
+
 import random
 from pathlib import Path
 
@@ -29,7 +33,9 @@ both = bench_fixture(compare.open_build, (*compare.QUICK, "25f"))
 @pytest.mark.parametrize("part", range(PARTS))
 def test_random_programs(both, part):
     for seed in range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS):
-        case = compare.program_case(seed, both.params, words=random.Random(seed).choice((12, 24, 40)))
+        case = compare.program_case(
+            seed, both.params, words=random.Random(seed).choice((12, 24, 40))
+        )
         problems, got = compare.check_case(both, case, compare.behaviour_of(seed), seed)
         assert not problems and got.status == "done", (case.name, problems, got)
 
@@ -37,7 +43,9 @@ def test_random_programs(both, part):
 def test_programs_with_faults(both):
     seen = set()
     for seed in range(150):
-        problems, got = compare.check_case(both, compare.spoilt_case(seed, both.params), IDEAL, seed)
+        problems, got = compare.check_case(
+            both, compare.spoilt_case(seed, both.params), IDEAL, seed
+        )
         assert not problems, (seed, problems)
         if got is not None and got.fault:
             seen.add(got.fault.name)
@@ -46,7 +54,9 @@ def test_programs_with_faults(both):
 
 def test_lists(both):
     for seed in range(60):
-        problems, _ = compare.check_case(both, compare.list_case(seed, both.params), compare.behaviour_of(seed), seed)
+        problems, _ = compare.check_case(
+            both, compare.list_case(seed, both.params), compare.behaviour_of(seed), seed
+        )
         assert not problems, (seed, problems)
 
 
@@ -60,7 +70,8 @@ def test_core_resets_at_random_cycles(both):
 
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
 def test_matrices_in_main_memory(bench, fmt):
-    """A product and an addition of matrices larger than the scratchpad, block by block: DMA beside programs, results that leave later."""
+    """A product and an addition of matrices larger than the scratchpad, block by block: DMA beside
+    programs, results that leave later."""
     m = Module(bench.params, base=0x10000)
     a, b = m.stored_input("a", 70, 50, fmt), m.stored_input("b", 61, 50, fmt)
     c = m.matmul(a, b.transposed)
@@ -77,15 +88,23 @@ def test_the_worked_job(bench):
     folder = Path(quintet.firmware.cherry.small.__file__).parent
     data = np.frombuffer(assemble(SOFTWARE, folder / "relu_matmul.s").data, np.uint8)
     memory = np.zeros(0x4000, np.uint8)
-    memory[0x1000:0x1000 + data.size] = data
+    memory[0x1000 : 0x1000 + data.size] = data
     for name, at in (("a", 0x2000), ("b", 0x2100)):
         array = np.load(folder / f"{name}.npy").view(np.uint8).ravel()
-        memory[at:at + array.size] = array
-    case = compare.RunCase("worked job", memory, {"program_address": 0x1000, "program_length": data.size})
+        memory[at : at + array.size] = array
+    case = compare.RunCase(
+        "worked job", memory, {"program_address": 0x1000, "program_length": data.size}
+    )
     problems, got = compare.check_case(bench, case, IDEAL, 0)
     assert not problems
-    assert {name: got.counters[name] for name in ("instructions", "operations", "bytes_read", "bytes_written")} == {
-        "instructions": 35, "operations": 288, "bytes_read": 796, "bytes_written": 128}
+    assert {
+        name: got.counters[name]
+        for name in ("instructions", "operations", "bytes_read", "bytes_written")
+    } == {"instructions": 35, "operations": 288, "bytes_read": 796, "bytes_written": 128}
     case.memory[0x1160:0x1164] = np.frombuffer((0x28000).to_bytes(4, "little"), np.uint8)
     problems, got = compare.check_case(bench, case, IDEAL, 1)
-    assert not problems and (got.fault.name, got.fault.pc, got.fault.detail) == ("opcode", 0x1160, 0x28000)
+    assert not problems and (got.fault.name, got.fault.pc, got.fault.detail) == (
+        "opcode",
+        0x1160,
+        0x28000,
+    )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The dot unit against the golden model's sum of products."""
+
 import random
 
 import numpy as np
@@ -9,14 +10,33 @@ from amaranth.sim import Simulator
 from quintet.gateware.cores.cherry.engine.units.dotunit import ABSENT, DotUnit
 from quintet.gateware.cores.cherry.model import arithmetic
 
-SPECIAL = (0, 0x20000, 0x1FE00, 0x3FE00, 0x1FF00, 0x1FE01, 0x001, 0x20155, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200, 0x0FE00, 0x2FE00)
+SPECIAL = (
+    0,
+    0x20000,
+    0x1FE00,
+    0x3FE00,
+    0x1FF00,
+    0x1FE01,
+    0x001,
+    0x20155,
+    0x1FDFF,
+    0x3FDFF,
+    0x00200,
+    0x20200,
+    0x0FE00,
+    0x2FE00,
+)
 
 
 def element(rnd, spread):
     if rnd.random() < 0.06:
         return rnd.choice(SPECIAL)
     exponent = rnd.randrange(127 - spread, 128 + spread) if spread < 120 else rnd.randrange(1, 255)
-    return rnd.randrange(2) << 17 | exponent << 9 | rnd.choice((0, 1, 510, 511, 256, rnd.randrange(512), rnd.randrange(512)))
+    return (
+        rnd.randrange(2) << 17
+        | exponent << 9
+        | rnd.choice((0, 1, 510, 511, 256, rnd.randrange(512), rnd.randrange(512)))
+    )
 
 
 def vectors(seed, count, frac):
@@ -39,7 +59,14 @@ def vectors(seed, count, frac):
         absent = rnd.choice((0, 0, 14, 15, rnd.randrange(16)))
         narrow = frac == 17 and rnd.random() < 0.3
         c = c >> frac - 9 << frac - 9 if narrow else c
-        yield (*a, *b, 1 << frac + 8 if rnd.random() < 0.2 else c, absent, int(rnd.random() < 0.2), int(narrow))
+        yield (
+            *a,
+            *b,
+            1 << frac + 8 if rnd.random() < 0.2 else c,
+            absent,
+            int(rnd.random() < 0.2),
+            int(narrow),
+        )
 
 
 def run(dut, rows):
@@ -58,6 +85,7 @@ def run(dut, rows):
             if k >= dut.latency:
                 got.append(ctx.get(dut.result))
             await ctx.tick()
+
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_testbench(bench)
@@ -70,18 +98,31 @@ def test_sums_of_products(frac, latency):
     rows = list(vectors(frac, 2500, frac))
     if frac == 9:
         nothing, ones = [ABSENT[0]] * 4, [ABSENT[1]] * 4
-        rows += [(*row, 0, 0, 0) for row in (
-            (0x10E58, 0x30E58, 0x0EA0C, 0, 0x10E58, 0x10E58, 0x0EA0C, 0x10280, 0), (*nothing, *ones, 0x20000),
-            (*nothing, *ones, 0x1FDFF), (0x1FDFF, *nothing[:3], 0x0FE00, *ones[:3], 0x1F400))]
+        rows += [
+            (*row, 0, 0, 0)
+            for row in (
+                (0x10E58, 0x30E58, 0x0EA0C, 0, 0x10E58, 0x10E58, 0x0EA0C, 0x10280, 0),
+                (*nothing, *ones, 0x20000),
+                (*nothing, *ones, 0x1FDFF),
+                (0x1FDFF, *nothing[:3], 0x0FE00, *ones[:3], 0x1F400),
+            )
+        ]
     table = np.array(rows)
     for i in range(4):
         gone = table[:, 9] >> i & 1 == 1
         table[gone, i], table[gone, 4 + i] = ABSENT
     addend = np.where(table[:, 10] == 1, 1 << frac + 8, table[:, 8])
-    want = np.where(table[:, 11] == 1, arithmetic.dot(table[:, :4], table[:, 4:8], addend >> frac - 9) << frac - 9,
-                    arithmetic.dot(table[:, :4], table[:, 4:8], addend, frac))
+    want = np.where(
+        table[:, 11] == 1,
+        arithmetic.dot(table[:, :4], table[:, 4:8], addend >> frac - 9) << frac - 9,
+        arithmetic.dot(table[:, :4], table[:, 4:8], addend, frac),
+    )
     got = run(DotUnit(frac=frac, latency=latency), rows)
-    wrong = [(k, [hex(v) for v in rows[k]], hex(g), hex(int(w))) for k, (g, w) in enumerate(zip(got, want, strict=True)) if g != w]
+    wrong = [
+        (k, [hex(v) for v in rows[k]], hex(g), hex(int(w)))
+        for k, (g, w) in enumerate(zip(got, want, strict=True))
+        if g != w
+    ]
     assert not wrong, wrong[:3]
 
 

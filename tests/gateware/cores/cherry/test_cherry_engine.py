@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the Cherry engine and its front end refuse, and what their faces say."""
+
 import pytest
 
 from quintet.firmware.cherry.measure.workloads import PRESETS, WORKLOADS, source
@@ -24,4 +25,6 @@ def test_workloads_are_programs_of_the_machine():
     for workload in WORKLOADS:
         for preset in PRESETS:
             text, names = source(workload, preset)
-            assert assemble_text(SOFTWARE, "\n".join((text, *(f".step {name}" for name in names), ""))).data
+            assert assemble_text(
+                SOFTWARE, "\n".join((text, *(f".step {name}" for name in names), ""))
+            ).data

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Progress, the gate of a slot and the operations under way, against the rules they follow."""
+
 import random
 
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry.engine.front.hazards import DEPTH, ContextGate, InFlight, Progress
+from quintet.gateware.cores.cherry.engine.front.hazards import (
+    DEPTH,
+    ContextGate,
+    InFlight,
+    Progress,
+)
 from quintet.gateware.cores.cherry.engine.ops import Unit
 
 TURN = 1 << 9
@@ -31,13 +37,22 @@ def test_progress_counts_the_pulses():
         counts = [[0, 0] for _ in range(4)]
         for _ in range(500):
             fetched, finished, clear = rnd.randrange(16), rnd.randrange(16), rnd.random() < 0.01
-            for signal, value in ((dut.fetched, fetched), (dut.finished, finished), (dut.clear, clear)):
+            for signal, value in (
+                (dut.fetched, fetched),
+                (dut.finished, finished),
+                (dut.clear, clear),
+            ):
                 ctx.set(signal, value)
             await ctx.tick()
             for k in range(4):
-                counts[k] = [0, 0] if clear else [counts[k][0] + (fetched >> k & 1), counts[k][1] + (finished >> k & 1)]
+                counts[k] = (
+                    [0, 0]
+                    if clear
+                    else [counts[k][0] + (fetched >> k & 1), counts[k][1] + (finished >> k & 1)]
+                )
                 progress = ctx.get(dut.progress[k])
                 assert [progress["fetched"], progress["finished"]] == [c % TURN for c in counts[k]]
+
     simulate(dut, bench)
 
 
@@ -53,18 +68,25 @@ def test_gate_follows_the_rule(own):
             wait = {}
             for kind, count in progress[unit.value].items():
                 size = rnd.randint(0, 32)
-                distance = rnd.choice((rnd.randint(-128, 255), rnd.randint(-2, 34), size - 1, size, 255, -128, 64))
+                distance = rnd.choice(
+                    (rnd.randint(-128, 255), rnd.randint(-2, 34), size - 1, size, 255, -128, 64)
+                )
                 valid = rnd.random() < 0.3
                 wait[kind] = {"valid": valid, "base": (count - distance) % TURN, "size": size}
                 # A unit reads operands in the order of its slots.
                 if kind == "finished" or unit is not own:
-                    allowed = [a and (not valid or distance >= min(c + 1, size)) for c, a in enumerate(allowed)]
+                    allowed = [
+                        a and (not valid or distance >= min(c + 1, size))
+                        for c, a in enumerate(allowed)
+                    ]
             waits.append(wait)
         return waits, allowed
 
     async def bench(ctx):
         for _ in range(300):
-            progress = [{kind: rnd.randrange(TURN) for kind in ("fetched", "finished")} for _ in Unit]
+            progress = [
+                {kind: rnd.randrange(TURN) for kind in ("fetched", "finished")} for _ in Unit
+            ]
             waits, allowed = random_waits(progress)
             first_waits, first_allowed = random_waits(progress)
             ctx.set(dut.progress, progress)
@@ -73,7 +95,8 @@ def test_gate_follows_the_rule(own):
             assert bool(ctx.get(dut.first)) == first_allowed[0]
             for c in rnd.sample(range(32), 6):
                 ctx.set(dut.slot, c)
-                assert [bool(ctx.get(dut.now)), bool(ctx.get(dut.after))] == allowed[c:c + 2]
+                assert [bool(ctx.get(dut.now)), bool(ctx.get(dut.after))] == allowed[c : c + 2]
+
     sim = Simulator(dut)
     sim.add_testbench(bench)
     sim.run()
@@ -103,7 +126,11 @@ def test_operations_under_way():
                 assert waits[kind]["valid"] == bool(found)
                 if found:
                     base, size = found[0]["base"], found[0]["size"]
-                    assert (waits[kind]["base"], waits[kind]["size"]) == ((base + size) % TURN, 0) if every else (base % TURN, size)
+                    assert (
+                        (waits[kind]["base"], waits[kind]["size"]) == ((base + size) % TURN, 0)
+                        if every
+                        else (base % TURN, size)
+                    )
             marks = 0
             for e in held:
                 marks |= e["marks"]
@@ -124,7 +151,13 @@ def test_operations_under_way():
             if retire:
                 held.pop()
             if push:
-                entry = {"reads": mask(), "writes": mask(), "base": issued % TURN, "size": rnd.randint(1, 32), "marks": 0}
+                entry = {
+                    "reads": mask(),
+                    "writes": mask(),
+                    "base": issued % TURN,
+                    "size": rnd.randint(1, 32),
+                    "marks": 0,
+                }
                 ctx.set(dut.entry, entry | {"end": (issued + entry["size"]) % TURN})
                 held.insert(0, entry | {"base": issued})
                 issued += entry["size"]
@@ -135,4 +168,5 @@ def test_operations_under_way():
             finished = min(issued, finished + rnd.randrange(12)) if held else issued
             for e in held:
                 assert signed(e["base"] - issued) <= 0
+
     simulate(dut, bench)

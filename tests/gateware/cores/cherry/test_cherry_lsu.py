@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load/store units against the rules of the golden model: random operations, waits and stalls, faults, cycles of an access."""
+"""Load/store units against the rules of the golden model: random operations, waits and stalls,
+faults, cycles of an access."""
+
 import numpy as np
 import pytest
 
@@ -33,7 +35,9 @@ def same(bench, reference):
     assert (bench.mem == reference.mem).all(), np.nonzero(bench.mem != reference.mem)
 
 
-@pytest.mark.parametrize(("name", "stall"), [(name, 0.4 if k % 2 else 0.1) for k, name in enumerate(BUILDS)])
+@pytest.mark.parametrize(
+    ("name", "stall"), [(name, 0.4 if k % 2 else 0.1) for k, name in enumerate(BUILDS)]
+)
 def test_random_operations(name, stall):
     params, unit = build(name)
     bench = Bench(unit, params, 5, stall=stall)
@@ -54,13 +58,15 @@ def test_random_operations(name, stall):
         await ctx.tick().repeat(4)
         assert bench.fetched == bench.finished == slots and not ctx.get(unit.fault)
         assert not ctx.get(unit.loading) and not ctx.get(unit.storing)
+
     bench.run(script)
     same(bench, reference)
 
 
 @pytest.mark.parametrize("name", ["sim", "85f", "pairs"])
 def test_waits_for_others(name):
-    """A slot asks for no tile and writes none before what it waits for, and does not wait for more."""
+    """A slot asks for no tile and writes none before what it waits for, and does not wait for
+    more."""
     params, unit = build(name)
     bench = Bench(unit, params, 7, stall=0)
     reference = Reference(params, bench.mem, bench.tiles)
@@ -97,6 +103,7 @@ def test_waits_for_others(name):
                 assert bench.fetched - slots <= allowed, (bench.fetched - slots, past, size)
                 assert bench.cycles < 20_000
             slots += op["size"]
+
     bench.run(script)
     same(bench, reference)
 
@@ -128,7 +135,12 @@ def test_faults(name):
                         break
                 if faulty:
                     break
-            while fault is not None and not ctx.get(unit.fault) or fault is None and bench.finished < slots:
+            while (
+                fault is not None
+                and not ctx.get(unit.fault)
+                or fault is None
+                and bench.finished < slots
+            ):
                 await ctx.tick()
             # A load counts as finished a cycle before its tile is written.
             await ctx.tick()
@@ -144,6 +156,7 @@ def test_faults(name):
             assert all((g[2] == w[2]).all() for g, w in zip(got, reference.writes, strict=True))
             await bench.clear(ctx)
             assert not ctx.get(unit.fault)
+
     bench.run(script)
     assert found >= 2
 
@@ -162,7 +175,11 @@ def test_clear_at_any_time():
             await ctx.tick()
             written, writes = len(bench.written), bench.mem_writes
             await ctx.tick().repeat(30)
-            assert len(bench.written) == written and bench.mem_writes == writes and bench.fetched == bench.finished == 0
+            assert (
+                len(bench.written) == written
+                and bench.mem_writes == writes
+                and bench.fetched == bench.finished == 0
+            )
         reference = Reference(params, bench.mem, bench.tiles)
         before, slots, source = len(bench.written), 0, Operations(params, 77)
         for _ in range(10):
@@ -175,13 +192,30 @@ def test_clear_at_any_time():
         await ctx.tick()
         bench.written = bench.written[before:]
         same(bench, reference)
+
     bench.run(script)
 
 
 def access(store, stride_x, stride_y, **others):
-    return {"size": 16, "uniform": 0, "phys": 0, "store": store, "reg": 1, "skip": 0, "len_y": 4, "len_x": 4, "zero": 0, "address": 3,
-            "stride_x": stride_x & 0x3FFFF, "stride_y": stride_y & 0x3FFFF, "step": 4, "view": [{"copies": 16, "phys": 0}] * 4,
-            "waits": [{kind: {"valid": 0, "base": 0, "size": 0} for kind in ("fetched", "finished")}] * 4, **others}
+    return {
+        "size": 16,
+        "uniform": 0,
+        "phys": 0,
+        "store": store,
+        "reg": 1,
+        "skip": 0,
+        "len_y": 4,
+        "len_x": 4,
+        "zero": 0,
+        "address": 3,
+        "stride_x": stride_x & 0x3FFFF,
+        "stride_y": stride_y & 0x3FFFF,
+        "step": 4,
+        "view": [{"copies": 16, "phys": 0}] * 4,
+        "waits": [{kind: {"valid": 0, "base": 0, "size": 0} for kind in ("fetched", "finished")}]
+        * 4,
+        **others,
+    }
 
 
 @pytest.mark.parametrize(("name", "contexts"), [("85f", 16), ("45f", 16)])
@@ -190,7 +224,22 @@ def test_cycles_of_an_access(name, contexts, store):
     """As many as the fullest bank has distinct addresses; a tile of rows takes four at least."""
     params, unit = build(name)
     bench = Bench(unit, params, 1, stall=0)
-    strides = ((1, 4), (1, 68), (68, 1), (1, 20), (1, 64), (64, 1), (0, 0), (0, 1), (1, 0), (1, 1), (16, 16), (2, 68), (-1, 36), (5, 3))
+    strides = (
+        (1, 4),
+        (1, 68),
+        (68, 1),
+        (1, 20),
+        (1, 64),
+        (64, 1),
+        (0, 0),
+        (0, 1),
+        (1, 0),
+        (1, 1),
+        (16, 16),
+        (2, 68),
+        (-1, 36),
+        (5, 3),
+    )
     strides = [(x, y) for x, y in strides if max(abs(x), abs(y)) * 3 + 80 < len(bench.mem)]
     times = []
 
@@ -204,16 +253,29 @@ def test_cycles_of_an_access(name, contexts, store):
             while bench.finished < slots:
                 await ctx.tick()
             times.append((bench.cycles - start, max(passes(op, params["banks"]), 16 // bench.size)))
+
     bench.run(script)
     # What is left besides the slots' passes: the pipeline's length, the same for all.
     extra = [time - 16 * each for time, each in times]
     assert max(extra) <= 16, times
 
 
-@pytest.mark.parametrize(("store", "stride_x", "stride_y", "cycles"), [
-    (0, 1, 68, 8), (0, 68, 1, 8), (0, 0, 0, 8), (0, 2, 1, 8), (0, 2, 64, 16), (1, 1, 68, 8), (1, 68, 1, 16), (1, 0, 4, 8)])
+@pytest.mark.parametrize(
+    ("store", "stride_x", "stride_y", "cycles"),
+    [
+        (0, 1, 68, 8),
+        (0, 68, 1, 8),
+        (0, 0, 0, 8),
+        (0, 2, 1, 8),
+        (0, 2, 64, 16),
+        (1, 1, 68, 8),
+        (1, 68, 1, 16),
+        (1, 0, 4, 8),
+    ],
+)
 def test_cycles_of_an_access_by_pairs(store, stride_x, stride_y, cycles):
-    """Two neighbours a cycle where they lie in different banks, or at one address; a store's only along rows."""
+    """Two neighbours a cycle where they lie in different banks, or at one address; a store's only
+    along rows."""
     params, unit = build("pairs")
     bench = Bench(unit, params, 1, stall=0)
 
@@ -221,14 +283,17 @@ def test_cycles_of_an_access_by_pairs(store, stride_x, stride_y, cycles):
         await bench.give(ctx, access(store, stride_x, stride_y, address=100))
         while bench.finished < 16:
             await ctx.tick()
+
     bench.run(script)
-    # A store waits for its first row, a slot of sixteen pairs for room, one that goes down columns for two rows to be written.
+    # A store waits for its first row, a slot of sixteen pairs for room, one that goes down columns
+    # for two rows to be written.
     extra = 4 * store + 4 * (cycles == 16) + (stride_x not in (0, 1))
     assert 16 * cycles <= bench.cycles <= 16 * (cycles + extra) + 30
 
 
 def test_operations_back_to_back():
-    """Sixteen loads and stores of sixteen slots each: a cycle a slot, but for the turns between loads and stores."""
+    """Sixteen loads and stores of sixteen slots each: a cycle a slot, but for the turns between
+    loads and stores."""
     params, unit = build("85f")
     bench = Bench(unit, params, 2, stall=0)
 
@@ -237,6 +302,7 @@ def test_operations_back_to_back():
             await bench.give(ctx, access(k % 8 == 7, 1, 4, address=4 * k))
         while bench.finished < 256:
             await ctx.tick()
+
     bench.run(script)
     assert bench.cycles <= 256 + 16 + 4
 
@@ -244,7 +310,13 @@ def test_operations_back_to_back():
 def test_refused():
     with pytest.raises(ValueError) as error:
         LoadStore(params=SPACE.resolve("hx8k"))
-    assert str(error.value) == "Parameter banks must be at least 2 for the parallel load/store unit, not 1"
+    assert (
+        str(error.value)
+        == "Parameter banks must be at least 2 for the parallel load/store unit, not 1"
+    )
     with pytest.raises(ValueError) as error:
         PairLoadStore(params=SPACE.resolve("45f"))
-    assert str(error.value) == "Load/store by pairs needs parameter banks 2 and macs below 32, not 4 and 16"
+    assert (
+        str(error.value)
+        == "Load/store by pairs needs parameter banks 2 and macs below 32, not 4 and 16"
+    )

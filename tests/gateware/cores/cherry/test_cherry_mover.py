@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA against the golden model's transfers: formats, addresses, faults, stops, errors of the port, speed."""
+"""DMA against the golden model's transfers: formats, addresses, faults, stops, errors of the port,
+speed."""
+
 import random
 from collections import deque
 
@@ -25,6 +27,7 @@ LOW18 = (1 << 18) - 1
 
 class Bench:
     """A mover between a memory and a MEM in Python; ``counted``: bytes read and written."""
+
     def __init__(self, beat_bytes, seed=0, banks=4, **memory):
         self.params = SPACE.resolve("sim", {"log_mem": 10, "banks": banks})
         self.dut = Mover(params=self.params, beat_bytes=beat_bytes, memory_size=SIZE)
@@ -40,6 +43,7 @@ class Bench:
         async def drive(ctx):
             ctx.set(self.dut.window_limit, SIZE)
             await script(ctx)
+
         sim = Simulator(self.dut)
         sim.add_clock(1e-6)
         sim.add_testbench(drive)
@@ -52,13 +56,15 @@ class Bench:
         sampled = [s for f in faces for s in (f.enable, f.address, f.write, f.write_data)]
         late = deque([None] * (DMA_LATENCY - 1))
         while True:
-            _, _, read, written, *values = await ctx.tick().sample(dut.bytes_read, dut.bytes_written, *sampled)
+            _, _, read, written, *values = await ctx.tick().sample(
+                dut.bytes_read, dut.bytes_written, *sampled
+            )
             self.cycles += 1
             self.counted[0] += read
             self.counted[1] += written
             banks, answers = set(), []
             for k in range(len(faces)):
-                enable, address, write, value = values[4 * k:4 * k + 4]
+                enable, address, write, value = values[4 * k : 4 * k + 4]
                 answers.append(int(self.mem[address]) if enable else 0x2AAAA)
                 if enable:
                     assert address % self.params["banks"] not in banks
@@ -74,9 +80,20 @@ class Bench:
 
     async def give(self, ctx, d):
         assert ctx.get(self.dut.descriptor.ready)
-        ctx.set(self.dut.descriptor.payload, {
-            "op": d.op, "format": FORMATS.index(d.format), "main": d.main & 0xFFFF_FFFF, "mem": d.mem, "cols": d.cols, "rows": d.rows,
-            "pitch": d.pitch & 0xFFFF_FFFF, "mem_pitch": d.mem_pitch & LOW18, "mem_step": d.mem_step & LOW18})
+        ctx.set(
+            self.dut.descriptor.payload,
+            {
+                "op": d.op,
+                "format": FORMATS.index(d.format),
+                "main": d.main & 0xFFFF_FFFF,
+                "mem": d.mem,
+                "cols": d.cols,
+                "rows": d.rows,
+                "pitch": d.pitch & 0xFFFF_FFFF,
+                "mem_pitch": d.mem_pitch & LOW18,
+                "mem_step": d.mem_step & LOW18,
+            },
+        )
         ctx.set(self.dut.descriptor.valid, 1)
         await ctx.tick()
         ctx.set(self.dut.descriptor.valid, 0)
@@ -95,7 +112,10 @@ def random_descriptor(rnd, faulty=False):
     op, fmt = rnd.choice((IN, IN, OUT, OUT, FILL)), rnd.choice(FORMATS)
     if op == FILL:
         fmt = "fp32"
-    cols, rows = rnd.choice((1, 2, 3, rnd.randrange(1, 40), rnd.randrange(1, 160))), rnd.choice((1, 2, rnd.randrange(1, 6)))
+    cols, rows = (
+        rnd.choice((1, 2, 3, rnd.randrange(1, 40), rnd.randrange(1, 160))),
+        rnd.choice((1, 2, rnd.randrange(1, 6))),
+    )
     width = 4 * row_words(fmt, cols)
     pitch = rnd.choice((width, width + 4 * rnd.randrange(9), -width - 8))
     step = rnd.choice((1, 1, 1, 2, 4, -1, 0, 3, rnd.randrange(-9, 10)))
@@ -129,7 +149,9 @@ def model(d, memory, mem, base=0, limit=SIZE):
     return (0, None), work
 
 
-@pytest.mark.parametrize(("beat_bytes", "banks", "number"), [(2, 4, 16), (4, 4, 24), (1, 2, 5), (8, 4, 8), (16, 2, 8)])
+@pytest.mark.parametrize(
+    ("beat_bytes", "banks", "number"), [(2, 4, 16), (4, 4, 24), (1, 2, 5), (8, 4, 8), (16, 2, 8)]
+)
 def test_random_descriptors(beat_bytes, banks, number):
     bench, rnd = Bench(beat_bytes, seed=beat_bytes, banks=banks), random.Random(beat_bytes)
     # Words that are numbers.
@@ -148,6 +170,7 @@ def test_random_descriptors(beat_bytes, banks, number):
             assert (bench.main.memory == memory).all(), d
             await ctx.tick()
             assert bench.counted == [work.bytes_read, work.bytes_written], d
+
     bench.run(script)
 
 
@@ -159,24 +182,38 @@ def test_faults(beat_bytes):
     async def script(ctx):
         for _ in range(30):
             d = random_descriptor(rnd, faulty=True)
-            base, limit = (4 * rnd.randrange(SIZE // 16), SIZE - 4 * rnd.randrange(SIZE // 16)) if rnd.random() < 0.5 else (0, 1 << 20)
+            base, limit = (
+                (4 * rnd.randrange(SIZE // 16), SIZE - 4 * rnd.randrange(SIZE // 16))
+                if rnd.random() < 0.5
+                else (0, 1 << 20)
+            )
             ctx.set(bench.dut.window_base, base)
             ctx.set(bench.dut.window_limit, limit)
             memory, mem = bench.main.memory.copy(), bench.mem.copy()
             (code, detail), _ = model(d, memory, mem, base, limit)
             await bench.give(ctx, d)
             got = await bench.finish(ctx)
-            assert got[0] == code and (not code or got[1] == detail), (d, got, code, detail, base, limit)
+            assert got[0] == code and (not code or got[1] == detail), (
+                d,
+                got,
+                code,
+                detail,
+                base,
+                limit,
+            )
             found.add(code)
             # Rows before the one that faults are whole, and nothing of it or after it has moved.
             assert (bench.mem == mem).all() and (bench.main.memory == memory).all(), d
+
     bench.run(script)
     assert found == {0, *FAULTS.values()}
 
 
 @pytest.mark.parametrize("op", [IN, OUT])
 def test_errors_of_the_port(op):
-    bench = Bench(2, seed=4, stall=0.1, latency=(1, 6), fail=lambda address, write: address == 0x1234)
+    bench = Bench(
+        2, seed=4, stall=0.1, latency=(1, 6), fail=lambda address, write: address == 0x1234
+    )
     d = Descriptor(op, "fp32", 0x1000, 0, 5, 100, 400, 100, 1)
 
     async def script(ctx):
@@ -190,6 +227,7 @@ def test_errors_of_the_port(op):
         await bench.give(ctx, good)
         assert (await bench.finish(ctx))[0] == 0
         assert (bench.mem == mem).all() and (bench.main.memory == memory).all()
+
     bench.run(script)
 
 
@@ -216,6 +254,7 @@ def test_stop_at_any_time(beat_bytes):
             assert bench.writes == writes and len(bench.main.log) == requests
             assert ((bench.mem == mem) | (bench.mem == before[1])).all()
             assert ((bench.main.memory == memory) | (bench.main.memory == before[0])).all()
+
     bench.run(script)
 
 
@@ -235,9 +274,11 @@ def test_speed(op, beat_bytes):
             await ctx.tick()
             beats = 12 * row_words(fmt, 64) * 4 // beat_bytes
             times[fmt] = beats, bench.cycles - before
+
     bench.run(script)
     # A few cycles of beginning and end.
     assert all(cycles <= beats / 0.9 + 50 for beats, cycles in times.values()), times
+
 
 @pytest.mark.parametrize("size", [3, 32, True])
 def test_refused(size):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Arithmetic of Cherry floats against the specification's checksums and exact fractions."""
+
 import random
 import zlib
 from fractions import Fraction
@@ -25,8 +26,15 @@ def test_tables():
     assert checksum(special.rect()) == "DDA239E7"
 
 
-@pytest.mark.parametrize("function, crc", [
-    (special.exp, "0C78710A"), (special.log, "0B480054"), (arithmetic.relu, "1220458A"), (arithmetic.gtz, "9C6D5221")])
+@pytest.mark.parametrize(
+    "function, crc",
+    [
+        (special.exp, "0C78710A"),
+        (special.log, "0B480054"),
+        (arithmetic.relu, "1220458A"),
+        (arithmetic.gtz, "9C6D5221"),
+    ],
+)
 def test_unary_over_every_element(function, crc):
     assert checksum(function(EVERY)) == crc
 
@@ -54,37 +62,66 @@ def test_sums_of_products(near, crc):
     assert checksum(arithmetic.dot(v[:, 0:8:2], v[:, 1:8:2], v[:, 8])) == crc
 
 
-@pytest.mark.parametrize("function, x, y, result", [
-    (arithmetic.add, 0x20000, 0x20000, 0x20000), (arithmetic.add, 0x00000, 0x20000, 0x00000),
-    (arithmetic.add, 0x0FE00, 0x0EA00, 0x0FE00), (arithmetic.add, 0x0FE01, 0x0EA00, 0x0FE02),
-    (arithmetic.add, 0x1FDFF, 0x1F400, 0x1FE00), (arithmetic.mul, 0x00201, 0x0FDFF, 0x00200),
-    (arithmetic.mul, 0x20200, 0x0FC00, 0x20000), (arithmetic.mul, 0x1FE00, 0x00000, 0x1FF00),
-    (special.div, 0x0FE00, 0x10100, 0x0FAAB), (special.div, 0x2FE00, 0x00000, 0x3FE00),
-    (special.power, 0x10000, 0x0FC00, 0x0FED4), (special.power, 0x10480, 0x30000, 0x0F08F),
-    (special.power, 0x10100, 0x10680, 0x13D3F), (special.power, 0x0FDFF, 0x311E8, 0x100A8),
-    (special.power, 0x20000, 0x30100, 0x3FE00), (special.power, 0x30000, 0x10100, 0x30400),
-    (special.power, 0x30000, 0x0FC00, 0x1FF00), (special.power, 0x1FF00, 0x00000, 0x0FE00),
-])
+@pytest.mark.parametrize(
+    "function, x, y, result",
+    [
+        (arithmetic.add, 0x20000, 0x20000, 0x20000),
+        (arithmetic.add, 0x00000, 0x20000, 0x00000),
+        (arithmetic.add, 0x0FE00, 0x0EA00, 0x0FE00),
+        (arithmetic.add, 0x0FE01, 0x0EA00, 0x0FE02),
+        (arithmetic.add, 0x1FDFF, 0x1F400, 0x1FE00),
+        (arithmetic.mul, 0x00201, 0x0FDFF, 0x00200),
+        (arithmetic.mul, 0x20200, 0x0FC00, 0x20000),
+        (arithmetic.mul, 0x1FE00, 0x00000, 0x1FF00),
+        (special.div, 0x0FE00, 0x10100, 0x0FAAB),
+        (special.div, 0x2FE00, 0x00000, 0x3FE00),
+        (special.power, 0x10000, 0x0FC00, 0x0FED4),
+        (special.power, 0x10480, 0x30000, 0x0F08F),
+        (special.power, 0x10100, 0x10680, 0x13D3F),
+        (special.power, 0x0FDFF, 0x311E8, 0x100A8),
+        (special.power, 0x20000, 0x30100, 0x3FE00),
+        (special.power, 0x30000, 0x10100, 0x30400),
+        (special.power, 0x30000, 0x0FC00, 0x1FF00),
+        (special.power, 0x1FF00, 0x00000, 0x0FE00),
+    ],
+)
 def test_golden_pairs(function, x, y, result):
     assert f"{int(function(x, y)):05X}" == f"{result:05X}"
 
 
-@pytest.mark.parametrize("function, x, result", [
-    (special.exp, 0x0FE00, 0x100B8), (special.exp, 0x10AC4, 0x1FD33), (special.exp, 0x10AC8, 0x1FE00),
-    (special.exp, 0x30AB8, 0x002CD), (special.exp, 0x30AC0, 0x00000), (special.log, 0x10480, 0x10152),
-    (special.log, 0x0FDFF, 0x2EAE3)])
+@pytest.mark.parametrize(
+    "function, x, result",
+    [
+        (special.exp, 0x0FE00, 0x100B8),
+        (special.exp, 0x10AC4, 0x1FD33),
+        (special.exp, 0x10AC8, 0x1FE00),
+        (special.exp, 0x30AB8, 0x002CD),
+        (special.exp, 0x30AC0, 0x00000),
+        (special.log, 0x10480, 0x10152),
+        (special.log, 0x0FDFF, 0x2EAE3),
+    ],
+)
 def test_golden_unary(function, x, result):
     assert f"{int(function(x)):05X}" == f"{result:05X}"
 
 
-@pytest.mark.parametrize("a, b, c, frac, result", [
-    ([0x0FE00] * 4, [0x0FE00] * 4, 0, 9, 0x10200),
-    ([0x0FF00, 0x30100, 0x0FAAB, 0x0F733], [0x10000, 0x0FE00, 0x10100, 0x0F733], 0x0FA00, 9, 0x0FE85),
-    ([0x10E58, 0x30E58, 0x0EA0C, 0], [0x10E58, 0x10E58, 0x0EA0C, 0x10280], 0, 9, 0x0F200),
-    ([0x0FE00, 0x0EA00, 0x0EA00, 0x0EA00], [0x0FE00] * 4, None, 9, 0x0FE02),
-    ([element(k) for k in (1, 2, 3, 4)], [0x0FE00] * 4, element("10.5"), 9, 0x10690),
-    ([0x0F733] * 4, [0x0F733] * 4, 0, 17, 0xF48F0A),
-])
+@pytest.mark.parametrize(
+    "a, b, c, frac, result",
+    [
+        ([0x0FE00] * 4, [0x0FE00] * 4, 0, 9, 0x10200),
+        (
+            [0x0FF00, 0x30100, 0x0FAAB, 0x0F733],
+            [0x10000, 0x0FE00, 0x10100, 0x0F733],
+            0x0FA00,
+            9,
+            0x0FE85,
+        ),
+        ([0x10E58, 0x30E58, 0x0EA0C, 0], [0x10E58, 0x10E58, 0x0EA0C, 0x10280], 0, 9, 0x0F200),
+        ([0x0FE00, 0x0EA00, 0x0EA00, 0x0EA00], [0x0FE00] * 4, None, 9, 0x0FE02),
+        ([element(k) for k in (1, 2, 3, 4)], [0x0FE00] * 4, element("10.5"), 9, 0x10690),
+        ([0x0F733] * 4, [0x0F733] * 4, 0, 17, 0xF48F0A),
+    ],
+)
 def test_golden_sums(a, b, c, frac, result):
     assert int(arithmetic.dot(a, b, c, frac)) == result
 
@@ -92,13 +129,18 @@ def test_golden_sums(a, b, c, frac, result):
 def test_a_wide_element_is_stored_rounded():
     assert int(narrow(0xF48F0A, 17)) == 0x0F48F
     # Nearest, ties to even, and overflow to infinity.
-    assert [int(narrow(widen(0x0FE00, 17) + k, 17)) for k in (127, 128, 129)] == [0x0FE00, 0x0FE00, 0x0FE01]
+    assert [int(narrow(widen(0x0FE00, 17) + k, 17)) for k in (127, 128, 129)] == [
+        0x0FE00,
+        0x0FE00,
+        0x0FE01,
+    ]
     assert int(narrow(widen(0x1FDFF, 17) + 128, 17)) == INF
     assert bool(is_nan(narrow(widen(INF, 17) + 1, 17)))
     assert (narrow(widen(EVERY, 17), 17) == EVERY).all()
 
 
 # An oracle of exact fractions
+
 
 def number(pattern):
     return value(pattern)
@@ -107,7 +149,9 @@ def number(pattern):
 def exact_dot(pairs, addend):
     """Section 4.1 word by word, for finite terms; the window by fractions of its lowest bit."""
     terms = [number(a) * number(b) for a, b in pairs] + ([] if addend is None else [number(addend)])
-    scales = [(a >> 9 & 0xFF) + (b >> 9 & 0xFF) - 254 for a, b in pairs] + ([] if addend is None else [(addend >> 9 & 0xFF) - 127])
+    scales = [(a >> 9 & 0xFF) + (b >> 9 & 0xFF) - 254 for a, b in pairs] + (
+        [] if addend is None else [(addend >> 9 & 0xFF) - 127]
+    )
     signs = [(a ^ b) >> 17 for a, b in pairs] + ([] if addend is None else [addend >> 17])
     if not any(terms):
         return (1 << 17) * all(signs)
@@ -131,20 +175,31 @@ def random_element(rnd):
 def test_sums_against_exact_fractions():
     rnd = random.Random(5)
     for count in (1, 2, 3, 4):
-        cases = [([(random_element(rnd), random_element(rnd)) for _ in range(count)], random_element(rnd)) for _ in range(400)]
+        cases = [
+            (
+                [(random_element(rnd), random_element(rnd)) for _ in range(count)],
+                random_element(rnd),
+            )
+            for _ in range(400)
+        ]
         for with_addend in (True, False):
             a = np.array([[p[0] for p in pairs] for pairs, _ in cases])
             b = np.array([[p[1] for p in pairs] for pairs, _ in cases])
             got = arithmetic.dot(a, b, np.array([c for _, c in cases]) if with_addend else None)
-            assert [int(g) for g in got] == [exact_dot(pairs, c if with_addend else None) for pairs, c in cases]
+            assert [int(g) for g in got] == [
+                exact_dot(pairs, c if with_addend else None) for pairs, c in cases
+            ]
 
 
 def test_sums_of_two_are_correctly_rounded():
     rnd = random.Random(6)
     pairs = [(random_element(rnd), random_element(rnd)) for _ in range(2000)]
     x, y = np.array(pairs).T
-    for function, exact in ((arithmetic.add, lambda a, b: a + b), (arithmetic.sub, lambda a, b: a - b),
-                            (arithmetic.mul, lambda a, b: a * b)):
+    for function, exact in (
+        (arithmetic.add, lambda a, b: a + b),
+        (arithmetic.sub, lambda a, b: a - b),
+        (arithmetic.mul, lambda a, b: a * b),
+    ):
         for got, (a, b) in zip(function(x, y), pairs, strict=True):
             want = exact(number(a), number(b))
             assert int(got) == element(want) if want else not int(got) & 0x1FFFF
@@ -153,11 +208,20 @@ def test_sums_of_two_are_correctly_rounded():
             assert int(arithmetic.add(0x0FE55, 0x2FE55)) == 0
 
 
-@pytest.mark.parametrize("terms, addend, result", [
-    ([(INF, 0x0FE00)], 0, INF), ([(INF, 0x2FE00)], 0, INF | 1 << 17), ([(INF, 0)], 0, NAN), ([(INF, INF)], INF | 1 << 17, NAN),
-    ([(0x0FE00, 0x0FE00)], NAN, NAN), ([(0x1FE01, 0)], 0, NAN), ([(0x20000, 0x0FE00), (0x20000, 0x0FE00)], 0x20000, 0x20000),
-    ([(0x20000, 0x0FE00), (0x00000, 0x0FE00)], 0x20000, 0), ([(0x0FE00, 0x0FE00)], 0x2FE00, 0),
-])
+@pytest.mark.parametrize(
+    "terms, addend, result",
+    [
+        ([(INF, 0x0FE00)], 0, INF),
+        ([(INF, 0x2FE00)], 0, INF | 1 << 17),
+        ([(INF, 0)], 0, NAN),
+        ([(INF, INF)], INF | 1 << 17, NAN),
+        ([(0x0FE00, 0x0FE00)], NAN, NAN),
+        ([(0x1FE01, 0)], 0, NAN),
+        ([(0x20000, 0x0FE00), (0x20000, 0x0FE00)], 0x20000, 0x20000),
+        ([(0x20000, 0x0FE00), (0x00000, 0x0FE00)], 0x20000, 0),
+        ([(0x0FE00, 0x0FE00)], 0x2FE00, 0),
+    ],
+)
 def test_special_values(terms, addend, result):
     a, b = zip(*terms, strict=True)
     assert int(arithmetic.dot(a, b, addend)) == result
@@ -173,7 +237,21 @@ def test_maximum():
 
 
 def test_decimals():
-    assert [f"{element(t):05X}" for t in ("0", "1.0", "-1.0", "2", "0.5", "0.1")] == ["00000", "0FE00", "2FE00", "10000", "0FC00",
-                                                                                       "0F733"]
-    assert element(Fraction(1, 3)) == 0x0FAAB and element(value(0x1FDFF)) == 0x1FDFF and element("1e39") == INF
-    assert element("-1e-40") == 1 << 17 and element(Fraction(1025, 1024)) == 0x0FE00 and element(Fraction(1027, 1024)) == 0x0FE02
+    assert [f"{element(t):05X}" for t in ("0", "1.0", "-1.0", "2", "0.5", "0.1")] == [
+        "00000",
+        "0FE00",
+        "2FE00",
+        "10000",
+        "0FC00",
+        "0F733",
+    ]
+    assert (
+        element(Fraction(1, 3)) == 0x0FAAB
+        and element(value(0x1FDFF)) == 0x1FDFF
+        and element("1e39") == INF
+    )
+    assert (
+        element("-1e-40") == 1 << 17
+        and element(Fraction(1025, 1024)) == 0x0FE00
+        and element(Fraction(1027, 1024)) == 0x0FE02
+    )

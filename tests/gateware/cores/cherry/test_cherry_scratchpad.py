@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The scratchpad: every port reads what any port wrote, at the latencies that it promises."""
+
 import random
 import re
 
@@ -7,7 +8,11 @@ import pytest
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
-from quintet.gateware.cores.cherry.engine.memory.scratchpad import DMA_LATENCY, READ_LATENCY, Scratchpad
+from quintet.gateware.cores.cherry.engine.memory.scratchpad import (
+    DMA_LATENCY,
+    READ_LATENCY,
+    Scratchpad,
+)
 from quintet.gateware.cores.cherry.params import SPACE
 
 
@@ -21,12 +26,12 @@ def test_both_sides(banks, log_mem, lanes):
     dut, rnd = Scratchpad(params=params, lanes=lanes), random.Random(banks)
     spread = [rnd.randrange(1 << log_mem) for _ in range(40)]
     mem = dict.fromkeys(spread, 0)
-    expected = {}           # cycle -> [(signal, element)]
+    expected = {}  # cycle -> [(signal, element)]
     count = 0
 
     async def drive(ctx):
         nonlocal count
-        recent = []         # what DMA writes reaches the block a cycle later: nobody looks then
+        recent = []  # what DMA writes reaches the block a cycle later: nobody looks then
         for cycle in range(700):
             for signal, element in expected.pop(cycle, ()):
                 assert ctx.get(signal) == element, cycle
@@ -36,9 +41,18 @@ def test_both_sides(banks, log_mem, lanes):
             taken = set()
             for face in dut.dma:
                 choice = [a for a in free if a % banks not in taken]
-                at, write, value = rnd.choice(choice or [0]), rnd.random() < 0.5, rnd.getrandbits(18)
+                at, write, value = (
+                    rnd.choice(choice or [0]),
+                    rnd.random() < 0.5,
+                    rnd.getrandbits(18),
+                )
                 enable = bool(choice) and rnd.random() < 0.8
-                for name, given in (("address", at), ("write", write), ("write_data", value), ("enable", enable)):
+                for name, given in (
+                    ("address", at),
+                    ("write", write),
+                    ("write_data", value),
+                    ("enable", enable),
+                ):
                     ctx.set(getattr(face, name), given)
                 if not enable:
                     continue
@@ -60,8 +74,11 @@ def test_both_sides(banks, log_mem, lanes):
                     mem[at] = value
                     recent.append(at)
                 else:
-                    expected.setdefault(cycle + READ_LATENCY, []).append((dut.banks[bank].read_data, mem[at]))
+                    expected.setdefault(cycle + READ_LATENCY, []).append(
+                        (dut.banks[bank].read_data, mem[at])
+                    )
             await ctx.tick()
+
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_testbench(drive)
@@ -103,30 +120,51 @@ def test_one_port_changes_hands():
         ctx.set(face.address, 1007)
         await ctx.tick().repeat(DMA_LATENCY)
         assert ctx.get(face.read_data) == 0x2BEEF
+
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_testbench(drive)
     sim.run()
 
 
-@pytest.mark.parametrize(("preset", "family", "cell", "blocks"), [
-    ("85f", "ecp5", "DP16KD", 64), ("45f", "ecp5", "DP16KD", 16), ("25f", "ecp5", "DP16KD", 16), ("sim", "ecp5", "DP16KD", 4), ("one slot", "ice40", "SB_RAM40_4K", 20)])
+@pytest.mark.parametrize(
+    ("preset", "family", "cell", "blocks"),
+    [
+        ("85f", "ecp5", "DP16KD", 64),
+        ("45f", "ecp5", "DP16KD", 16),
+        ("25f", "ecp5", "DP16KD", 16),
+        ("sim", "ecp5", "DP16KD", 4),
+        ("one slot", "ice40", "SB_RAM40_4K", 20),
+    ],
+)
 def test_blocks(preset, family, cell, blocks):
     params = params_of("sim", slots=1) if preset == "one slot" else params_of(preset)
     text = rtlil.convert(Scratchpad(params=params, family=family))
-    instances = {name: len(re.findall(rf"cell \\{cell} ", body)) for name, body in re.findall(r"(?ms)^module (\S+)(.*?)^end", text)}
+    instances = {
+        name: len(re.findall(rf"cell \\{cell} ", body))
+        for name, body in re.findall(r"(?ms)^module (\S+)(.*?)^end", text)
+    }
 
     def number(module):
         body = re.search(rf"(?ms)^module {re.escape(module)}$(.*?)^end$", text).group(1)
-        return instances.get(module, 0) + sum(number(sub) for sub in re.findall(r"(?m)^  cell (\\top\S*) \S+$", body))
+        return instances.get(module, 0) + sum(
+            number(sub) for sub in re.findall(r"(?m)^  cell (\\top\S*) \S+$", body)
+        )
+
     assert number("\\top") == blocks
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"params": params_of("sim"), "lanes": 3}, "Lanes must be 1 or 2, not 3"),
-    ({"params": params_of("sim"), "family": "ice40"},
-     "Parameter slots must be 1 where the chip has no true dual-port block RAM (ice40), not 2"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"params": params_of("sim"), "lanes": 3}, "Lanes must be 1 or 2, not 3"),
+        (
+            {"params": params_of("sim"), "family": "ice40"},
+            "Parameter slots must be 1 where the chip has no true dual-port block RAM (ice40), "
+            "not 2",
+        ),
+    ],
+)
 def test_refused(arguments, message):
     with pytest.raises(ValueError) as error:
         Scratchpad(**arguments)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The sequencer against the golden model: random lists; programs and transfers are those of the model, carried out at random times."""
+"""The sequencer against the golden model: random lists; programs and transfers are those of the
+model, carried out at random times."""
+
 import random
 
 import numpy as np
@@ -31,6 +33,7 @@ def signed(value, bits):
 
 class Bench(wiring.Component):
     """A sequencer whose two streams are a memory port."""
+
     def __init__(self, params, beat_bytes):
         self.sequencer = Sequencer(params=params, beat_bytes=beat_bytes)
         super().__init__({"memory": Out(MemoryPort(beat_bytes))})
@@ -46,12 +49,15 @@ class Bench(wiring.Component):
 
 class Run:
     """A run of a case on the gateware, ended by ``abort`` after so many cycles (``None``: not)."""
+
     def __init__(self, case, params, beat_bytes, seed, abort=None, mem=None):
         self.case, self.params, self.abort = case, params, abort
         self.rnd = random.Random(seed)
         self.bench = Bench(params, beat_bytes)
         self.dut = self.bench.sequencer
-        self.model = MemoryModel(self.bench.memory, size=MEMORY, seed=seed, stall=self.rnd.choice((0, 0.3)))
+        self.model = MemoryModel(
+            self.bench.memory, size=MEMORY, seed=seed, stall=self.rnd.choice((0, 0.3))
+        )
         self.model.memory[:] = case.memory
         self.mem = np.zeros(1 << params["log_mem"], np.int64)
         self.tables = [{kind: {} for kind in TableKind} for _ in range(2)]
@@ -68,7 +74,14 @@ class Run:
 
     async def host(self, ctx):
         dut, values = self.dut, self.case.registers
-        for name in ("program_address", "program_length", "window_base", "window_limit", "dma_in_list", "dma_out_list"):
+        for name in (
+            "program_address",
+            "program_length",
+            "window_base",
+            "window_limit",
+            "dma_in_list",
+            "dma_out_list",
+        ):
             ctx.set(getattr(dut, name), values.get(name, 0))
         ctx.set(dut.sequential, values["options"])
         ctx.set(dut.start, 1)
@@ -93,13 +106,22 @@ class Run:
     async def watch(self, ctx):
         dut = self.dut
         async for _, _reset, read, written, en, slot, kind, address, data in ctx.tick().sample(
-                dut.bytes_read, dut.bytes_written, dut.table.en, dut.table.resident, dut.table.kind, dut.table.address, dut.table.data):
+            dut.bytes_read,
+            dut.bytes_written,
+            dut.table.en,
+            dut.table.resident,
+            dut.table.kind,
+            dut.table.address,
+            dut.table.data,
+        ):
             self.read += read
             self.written += written
             if en:
                 assert not (self.running and slot == self.slot), "table of the program that runs"
                 if kind == TableKind.UNIT and address & 15:
-                    assert address - 1 - 5 * (address & 15 == 8) in self.tables[slot][TableKind.UNIT]
+                    assert (
+                        address - 1 - 5 * (address & 15 == 8) in self.tables[slot][TableKind.UNIT]
+                    )
                 self.tables[slot][TableKind(kind)][address] = data
 
     async def mover(self, ctx):
@@ -108,11 +130,23 @@ class Run:
             ctx.set(dut.descriptor.ready, 1)
             asked = False
             while not asked:
-                _, _, asked, d = await ctx.tick().sample(dut.descriptor.valid, dut.descriptor.payload)
+                _, _, asked, d = await ctx.tick().sample(
+                    dut.descriptor.valid, dut.descriptor.payload
+                )
             ctx.set(dut.descriptor.ready, 0)
             self.beside += self.running
             work, error, detail = Work(), 0, 0
-            given = Descriptor(d.op.value, FORMATS[d.format.value], d.main, d.mem, d.rows, d.cols, signed(d.pitch, 32), d.mem_pitch, d.mem_step)
+            given = Descriptor(
+                d.op.value,
+                FORMATS[d.format.value],
+                d.main,
+                d.mem,
+                d.rows,
+                d.cols,
+                signed(d.pitch, 32),
+                d.mem_pitch,
+                d.mem_step,
+            )
             stopped = False
             for _ in range(rnd.randrange(self.slow)):
                 _, _, stopped = await ctx.tick().sample(dut.mover_stop)
@@ -120,7 +154,9 @@ class Run:
                     break
             else:
                 registers = self.case.registers
-                main = MainMemory(self.model.memory, registers.get("window_base", 0), registers["window_limit"])
+                main = MainMemory(
+                    self.model.memory, registers.get("window_base", 0), registers["window_limit"]
+                )
                 try:
                     _transfer(given, 0, main, self.mem, work, None)
                 except RunFault as fault:
@@ -145,10 +181,18 @@ class Run:
         tables = self.tables[program.resident]
         loops, units = tables[TableKind.LOOP], tables[TableKind.UNIT]
         return ProgramImage(
-            program.contexts, loops={k: (loops[2 * k], loops[2 * k + 1]) for k in range(8) if program.loops >> k & 1},
-            units={k: Unit(*(units[16 * k + i] for i in range(3)), {n: units[16 * k + 8 + n] for n in range(8)})
-                   for k in range(32) if program.units >> k & 1},
-            words=[tables[TableKind.INSTRUCTION][k] for k in range(program.instructions)])
+            program.contexts,
+            loops={k: (loops[2 * k], loops[2 * k + 1]) for k in range(8) if program.loops >> k & 1},
+            units={
+                k: Unit(
+                    *(units[16 * k + i] for i in range(3)),
+                    {n: units[16 * k + 8 + n] for n in range(8)},
+                )
+                for k in range(32)
+                if program.units >> k & 1
+            },
+            words=[tables[TableKind.INSTRUCTION][k] for k in range(program.instructions)],
+        )
 
     async def front(self, ctx):
         dut, rnd = self.dut, self.rnd
@@ -166,7 +210,14 @@ class Run:
                     fault = ISA.fault_codes["aborted"]
                     break
             else:
-                run = ProgramRun(ISA, self.params, self.image(program), self.mem, Work(), rebase=(program.rebase, program.rebase_mask))
+                run = ProgramRun(
+                    ISA,
+                    self.params,
+                    self.image(program),
+                    self.mem,
+                    Work(),
+                    rebase=(program.rebase, program.rebase_mask),
+                )
                 try:
                     run.run()
                 except RunFault as error:
@@ -187,13 +238,18 @@ def expected(case, params):
 
 
 def compare(case, params, beat_bytes, seed):
-    """Runs both; the run and the model's outcome, ``None`` where a wrong word makes the result depend on time."""
+    """Runs both; the run and the model's outcome, ``None`` where a wrong word makes the result
+    depend on time."""
     try:
         model, outcome = expected(case, params)
     except Overlap:
         return None, None
     run = Run(case, params, beat_bytes, seed)
-    fault = (0, 0, 0) if outcome.fault is None else (outcome.fault.code, outcome.fault.pc, outcome.fault.detail)
+    fault = (
+        (0, 0, 0)
+        if outcome.fault is None
+        else (outcome.fault.code, outcome.fault.pc, outcome.fault.detail)
+    )
     if outcome.fault is None:
         assert run.fault[0] == 0
         assert (run.mem == model.mem).all()
@@ -202,13 +258,25 @@ def compare(case, params, beat_bytes, seed):
     assert run.step == outcome.values["step"]
     assert (run.model.memory == model.memory).all()
     if outcome.fault is None or not any(low <= fault[1] < high for low, high in case.deferred):
-        assert (run.read, run.written) == (outcome.counters["bytes_read"], outcome.counters["bytes_written"])
-    assert run.in_program == (outcome.fault is not None and outcome.fault.name in (
-        "opcode", "field", "state", "program_end", "undeclared", "mem_range") or outcome.values["fault_context"] != 0xFFFF_FFFF)
+        assert (run.read, run.written) == (
+            outcome.counters["bytes_read"],
+            outcome.counters["bytes_written"],
+        )
+    assert run.in_program == (
+        outcome.fault is not None
+        and outcome.fault.name
+        in ("opcode", "field", "state", "program_end", "undeclared", "mem_range")
+        or outcome.values["fault_context"] != 0xFFFF_FFFF
+    )
     return run, outcome
 
 
-BUILDS = {"sim": ("sim", {}, 2), "wide": ("sim", {}, 16), "one slot": ("sim", {"slots": 1}, 4), "narrow": ("45f", {"slots": 1}, 1)}
+BUILDS = {
+    "sim": ("sim", {}, 2),
+    "wide": ("sim", {}, 16),
+    "one slot": ("sim", {"slots": 1}, 4),
+    "narrow": ("45f", {"slots": 1}, 1),
+}
 
 
 def right(build, seeds):
@@ -254,5 +322,11 @@ def test_many_lists(build):
 def test_aborts():
     params = SPACE.resolve("sim", {})
     for seed in range(8):
-        run = Run(random_list(seed, params), params, 2, seed, abort=random.Random(seed).choice((0, 1, 3, 50, 200, 400, 900)))
+        run = Run(
+            random_list(seed, params),
+            params,
+            2,
+            seed,
+            abort=random.Random(seed).choice((0, 1, 3, 50, 200, 400, 900)),
+        )
         assert run.fault[0] in (0, ISA.fault_codes["aborted"])

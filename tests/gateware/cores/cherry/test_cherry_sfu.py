@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The special-function lane against the golden model."""
+
 import random
 
 import numpy as np
@@ -9,10 +10,39 @@ from amaranth.sim import Simulator
 from quintet.gateware.cores.cherry.engine.units.sfu import SpecialLane, SpecialOp
 from quintet.gateware.cores.cherry.model import special
 
-GOLDEN = {SpecialOp.DIV: special.div, SpecialOp.POW: special.power, SpecialOp.EXP: lambda x, y: special.exp(x),
-          SpecialOp.LOG: lambda x, y: special.log(x)}
-SPECIAL = (0, 0x20000, 0x001, 0x20155, 0x1FE00, 0x3FE00, 0x1FF00, 0x3FE01, 0x0FE00, 0x2FE00, 0x0FC00, 0x2FC00, 0x10000, 0x30000,
-           0x10100, 0x30100, 0x1FDFF, 0x3FDFF, 0x00200, 0x20200, 0x0FE01, 0x0FDFF, 0x11200, 0x111FF, 0x13200)
+GOLDEN = {
+    SpecialOp.DIV: special.div,
+    SpecialOp.POW: special.power,
+    SpecialOp.EXP: lambda x, y: special.exp(x),
+    SpecialOp.LOG: lambda x, y: special.log(x),
+}
+SPECIAL = (
+    0,
+    0x20000,
+    0x001,
+    0x20155,
+    0x1FE00,
+    0x3FE00,
+    0x1FF00,
+    0x3FE01,
+    0x0FE00,
+    0x2FE00,
+    0x0FC00,
+    0x2FC00,
+    0x10000,
+    0x30000,
+    0x10100,
+    0x30100,
+    0x1FDFF,
+    0x3FDFF,
+    0x00200,
+    0x20200,
+    0x0FE01,
+    0x0FDFF,
+    0x11200,
+    0x111FF,
+    0x13200,
+)
 
 
 def element(rnd):
@@ -36,6 +66,7 @@ def run(rows):
             if k >= SpecialLane.LATENCY:
                 got.append(ctx.get(dut.result))
             await ctx.tick()
+
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_testbench(bench)
@@ -45,13 +76,19 @@ def run(rows):
 
 def check(rows):
     want = [int(GOLDEN[op](np.array(x), np.array(y))) for op, x, y in rows]
-    wrong = [(op.name, hex(x), hex(y), hex(g), hex(w)) for (op, x, y), g, w in zip(rows, run(rows), want, strict=True) if g != w]
+    wrong = [
+        (op.name, hex(x), hex(y), hex(g), hex(w))
+        for (op, x, y), g, w in zip(rows, run(rows), want, strict=True)
+        if g != w
+    ]
     assert not wrong, (len(wrong), wrong[:5])
 
 
 def test_special_values():
-    check([(op, x, y) for op in (SpecialOp.DIV, SpecialOp.POW) for x in SPECIAL for y in SPECIAL]
-          + [(op, x, 0) for op in (SpecialOp.EXP, SpecialOp.LOG) for x in SPECIAL])
+    check(
+        [(op, x, y) for op in (SpecialOp.DIV, SpecialOp.POW) for x in SPECIAL for y in SPECIAL]
+        + [(op, x, 0) for op in (SpecialOp.EXP, SpecialOp.LOG) for x in SPECIAL]
+    )
 
 
 @pytest.mark.parametrize("op", SpecialOp)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The special functions with their tiles against the golden model: random operations, waits, contention."""
+"""The special functions with their tiles against the golden model: random operations, waits,
+contention."""
+
 import pytest
 
 from quintet.gateware.cores.cherry.engine.memory.wordqueue import WordQueue
@@ -13,8 +15,15 @@ def operation(rnd):
     return kind.name.lower(), {}, {"kind": kind}
 
 
-@pytest.mark.parametrize("changed", [{"macs": 32, "sfu_lanes": 2}, {"macs": 16, "sfu_lanes": 1}, {"macs": 8, "sfu_lanes": 4, "acc_frac": 17}],
-                         ids=lambda c: "-".join(str(v) for v in c.values()))
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"macs": 32, "sfu_lanes": 2},
+        {"macs": 16, "sfu_lanes": 1},
+        {"macs": 8, "sfu_lanes": 4, "acc_frac": 17},
+    ],
+    ids=lambda c: "-".join(str(v) for v in c.values()),
+)
 def test_random_operations(changed):
     params = parameters("sim", **changed)
     UnitBench(SfuPath(params=params), Unit.SFU.value, params, operation, seed=str(changed)).run(40)

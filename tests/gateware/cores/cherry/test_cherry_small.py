@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine against the golden model, with beats of 1, 2, 4 and 8 bytes; its microprogram's assembler and what that refuses."""
+"""The small engine against the golden model, with beats of 1, 2, 4 and 8 bytes; its microprogram's
+assembler and what that refuses."""
+
 import random
 
 import numpy as np
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL
-from quintet.gateware.cores.cherry.image import IN, OUT, Descriptor, ProgramImage, Step, image_bytes, list_bytes
+from quintet.gateware.cores.cherry.image import (
+    IN,
+    OUT,
+    Descriptor,
+    ProgramImage,
+    Step,
+    image_bytes,
+    list_bytes,
+)
 from quintet.gateware.cores.cherry.params import SPACE, microcoded
 from quintet.gateware.cores.cherry.small.core import SmallEngine
 from quintet.gateware.cores.cherry.small.instructions import MACHINE
@@ -36,7 +46,18 @@ def check(bench, cases):
 
 
 def test_random_programs(bench):
-    check(bench, ((seed, compare.program_case(seed, bench.params, words=random.Random(seed).choice((12, 24, 40)))) for seed in range(PROGRAMS)))
+    check(
+        bench,
+        (
+            (
+                seed,
+                compare.program_case(
+                    seed, bench.params, words=random.Random(seed).choice((12, 24, 40))
+                ),
+            )
+            for seed in range(PROGRAMS)
+        ),
+    )
 
 
 def test_programs_with_faults(bench):
@@ -54,12 +75,23 @@ def test_halves_of_beats(wide):
 
 @pytest.mark.parametrize("word", [0x0A000, 0x0C000, 0x14000, 0x16000, 0x0E400, 0x0E800, 0x10800])
 def test_what_a_build_may_lack(wide, word):
-    """Special functions, and reduces along axes 1 and 2; met in the code, and in the image's flags."""
-    for flags, pc in (({}, 0x1024), ({"special": True} if word & 0xC00 == 0 else {"axes": True}, 0x1008)):
+    """Special functions, and reduces along axes 1 and 2; met in the code, and in the image's
+    flags."""
+    for flags, pc in (
+        ({}, 0x1024),
+        ({"special": True} if word & 0xC00 == 0 else {"axes": True}, 0x1008),
+    ):
         data = image_bytes(ProgramImage(words=[0x1A000, word], **flags))
         memory = np.zeros(0x4000, np.uint8)
-        memory[0x1000:0x1000 + len(data)] = np.frombuffer(data, np.uint8)
-        problems, got = compare.check_case(wide, compare.RunCase("lacking", memory, {"program_address": 0x1000, "program_length": len(data)}), IDEAL, 0)
+        memory[0x1000 : 0x1000 + len(data)] = np.frombuffer(data, np.uint8)
+        problems, got = compare.check_case(
+            wide,
+            compare.RunCase(
+                "lacking", memory, {"program_address": 0x1000, "program_length": len(data)}
+            ),
+            IDEAL,
+            0,
+        )
         assert not problems and (got.fault.name, got.fault.pc) == ("feature", pc)
 
 
@@ -98,12 +130,17 @@ end_loop n
 
 
 def test_special_functions_of_random_tiles(bench):
-    """In ordered code, and in an independent loop of INPUT's private tile and WEIGHTS' uniform one."""
+    """In ordered code, and in an independent loop of INPUT's private tile and WEIGHTS' uniform
+    one."""
     data = np.frombuffer(assemble_text(SOFTWARE, _FUNCTIONS).data, np.uint8)
     memory, rnd = np.zeros(0xC000, np.uint8), random.Random(12)
-    memory[0x1000:0x1000 + data.size] = data
-    memory[0x4000:0x4000 + 4 * 6 * 32].view("<u4")[:] = [random_element(rnd) for _ in range(6 * 32)]
-    case = compare.RunCase("functions", memory, {"program_address": 0x1000, "program_length": data.size})
+    memory[0x1000 : 0x1000 + data.size] = data
+    memory[0x4000 : 0x4000 + 4 * 6 * 32].view("<u4")[:] = [
+        random_element(rnd) for _ in range(6 * 32)
+    ]
+    case = compare.RunCase(
+        "functions", memory, {"program_address": 0x1000, "program_length": data.size}
+    )
     problems, got = compare.check_case(bench, case, IDEAL, 0)
     assert not problems and got.status == "done"
 
@@ -118,7 +155,8 @@ def test_core_resets_at_random_cycles(bench):
 
 @pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
 def test_addition_and_product(bench, fmt):
-    """What a board of these is to run: a vector addition and a product of matrices, here with both in one program list."""
+    """What a board of these is to run: a vector addition and a product of matrices, here with both
+    in one program list."""
     m = Module(bench.params, base=0x10000)
     a, b = m.stored_input("a", 18, 14, fmt), m.stored_input("b", 14, 11, fmt)
     c = m.matmul(a, b)
@@ -130,45 +168,77 @@ def test_addition_and_product(bench, fmt):
 
 def test_raw_words_pass_both_ways(bench):
     memory = np.zeros(0x4000, np.uint8)
-    source = ".in raw 0x2000 8 5 7 mem_pitch=9\n.out raw 0x3000 8 5 7 mem_pitch=9\n.program main\n nop\n"
+    source = (
+        ".in raw 0x2000 8 5 7 mem_pitch=9\n.out raw 0x3000 8 5 7 mem_pitch=9\n.program main\n nop\n"
+    )
     data = np.frombuffer(assemble_text(SOFTWARE, source).data, np.uint8)
-    memory[0x1000:0x1000 + data.size] = data
-    memory[0x2000:0x2000 + 140] = np.random.default_rng(1).integers(0, 256, 140)
+    memory[0x1000 : 0x1000 + data.size] = data
+    memory[0x2000 : 0x2000 + 140] = np.random.default_rng(1).integers(0, 256, 140)
     case = compare.RunCase("raw", memory, {"program_address": 0x1000, "program_length": data.size})
     problems, _ = compare.check_case(bench, case, IDEAL, 0)
     assert not problems
     bench.load(memory)
     assert bench.run(compare.registers_of(case), compare.CYCLES).status == "done"
-    assert (bench.memory[0x3000:0x308C].view("<u4") == memory[0x2000:0x208C].view("<u4") & 0x3FFFF).all()
+    assert (
+        bench.memory[0x3000:0x308C].view("<u4") == memory[0x2000:0x208C].view("<u4") & 0x3FFFF
+    ).all()
 
 
 def list_of(descriptor, before):
-    """Main memory with a list of one step, of no instructions, at 0x1000: entry at 0x1020, descriptor at 0x1040, image behind its end."""
+    """Main memory with a list of one step, of no instructions, at 0x1000: entry at 0x1020,
+    descriptor at 0x1040, image behind its end."""
     step = Step(0), [descriptor] if before else [], [] if before else [descriptor]
     data = np.frombuffer(list_bytes([(image_bytes(ProgramImage()), *step)]), np.uint8)
     memory = np.zeros(compare.MEMORY, np.uint8)
-    memory[0x1000:0x1000 + data.size] = data
+    memory[0x1000 : 0x1000 + data.size] = data
     return memory, {"program_address": 0x1000, "program_length": data.size}
 
 
 @pytest.mark.parametrize("op, main", [(IN, -64), (OUT, -64), (IN, 64), (OUT, -32)])
 def test_rows_beyond_main_memory(bench, op, main):
-    memory, registers = list_of(Descriptor(op, "fp32", compare.MEMORY + main, 0, 4, 8, 32, 8), op == IN)
+    memory, registers = list_of(
+        Descriptor(op, "fp32", compare.MEMORY + main, 0, 4, 8, 32, 8), op == IN
+    )
     case = compare.RunCase("beyond", memory, registers | {"window_limit": 2 * compare.MEMORY})
     problems, got = compare.check_case(bench, case, IDEAL, 0)
     assert not problems and (got.fault.name, got.fault.pc) == ("bus", 0x1040)
 
 
-@pytest.mark.parametrize("name, at", [("program_address", compare.MEMORY), ("dma_in_list", compare.MEMORY), ("dma_in_list", compare.MEMORY - 4)])
+@pytest.mark.parametrize(
+    "name, at",
+    [
+        ("program_address", compare.MEMORY),
+        ("dma_in_list", compare.MEMORY),
+        ("dma_in_list", compare.MEMORY - 4),
+    ],
+)
 def test_lists_beyond_main_memory(bench, name, at):
-    case = compare.RunCase("beyond", np.zeros(compare.MEMORY, np.uint8), {"program_address": 0x1000, "window_limit": 2 * compare.MEMORY, name: at})
+    case = compare.RunCase(
+        "beyond",
+        np.zeros(compare.MEMORY, np.uint8),
+        {"program_address": 0x1000, "window_limit": 2 * compare.MEMORY, name: at},
+    )
     problems, got = compare.check_case(bench, case, IDEAL, 0)
-    assert not problems and (got.fault.name, got.fault.pc, got.fault.detail) == ("bus", at, compare.MEMORY)
+    assert not problems and (got.fault.name, got.fault.pc, got.fault.detail) == (
+        "bus",
+        at,
+        compare.MEMORY,
+    )
 
 
-@pytest.mark.parametrize("op, address, pc", [
-    (IN, 0x1004, 0x1000), (IN, 0x103C, 0x1020), (IN, 0x1044, 0x1040), (IN, 0x1084, 0x1020), (IN, 0x2000, 0x1040), (IN, 0x205C, 0x1040),
-    (OUT, 0x2000, 0x1040), (OUT, 0x205C, 0x1040)])
+@pytest.mark.parametrize(
+    "op, address, pc",
+    [
+        (IN, 0x1004, 0x1000),
+        (IN, 0x103C, 0x1020),
+        (IN, 0x1044, 0x1040),
+        (IN, 0x1084, 0x1020),
+        (IN, 0x2000, 0x1040),
+        (IN, 0x205C, 0x1040),
+        (OUT, 0x2000, 0x1040),
+        (OUT, 0x205C, 0x1040),
+    ],
+)
 def test_bus_errors(bench, op, address, pc):
     """Words of header, entry, descriptor, image and rows, each of which fails."""
     memory, registers = list_of(Descriptor(op, "raw", 0x2000, 0, 3, 8, 32, 8), op == IN)
@@ -183,22 +253,60 @@ def test_which_builds_are_small():
     for preset in ("hx8k", "up5k"):
         assert microcoded(SPACE.resolve(preset))
     small = SPACE.resolve("hx8k")
-    for change in ({"macs": 4}, {"banks": 2}, {"contexts": 2}, {"sfu_lanes": 2}, {"alu_lanes": 4}, {"acc_frac": 17}, {"slots": 2}):
+    for change in (
+        {"macs": 4},
+        {"banks": 2},
+        {"contexts": 2},
+        {"sfu_lanes": 2},
+        {"alu_lanes": 4},
+        {"acc_frac": 17},
+        {"slots": 2},
+    ):
         assert not microcoded(small | change), change
-    assert microcoded(SPACE.resolve("hx8k", {"sfu_lanes": 0, "reduce_axes": 0, "log_mem": 17, "imem": 2048}))
+    assert microcoded(
+        SPACE.resolve("hx8k", {"sfu_lanes": 0, "reduce_axes": 0, "log_mem": 17, "imem": 2048})
+    )
     assert not microcoded(SPACE.resolve("hx8k", {"macs": 4, "banks": 2, "contexts": 2}))
 
 
-@pytest.mark.parametrize("preset, change, message", [
-    ("sim", {"macs": 1}, "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks for banks 1, not 4, contexts 1, not 4, "
-     "alu_lanes 1, not 4, slots 1, not 2"),
-    ("hx8k", {"macs": 4, "contexts": 2}, "parameter banks is 1 in the small engine alone (presets up5k, hx8k), which asks for macs 1, not 4, contexts 1, "
-     "not 2"),
-    ("hx8k", {"macs": 4, "banks": 2}, "parameters contexts and slots are both 1 in the small engine alone (presets up5k, hx8k), which asks for macs 1, "
-     "not 4, banks 1, not 2"),
-    ("hx8k", {"sfu_lanes": 2}, "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks for sfu_lanes 0 or 1, not 2"),
-    ("hx8k", {"acc_frac": 17}, "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks for acc_frac 9, not 17"),
-])
+@pytest.mark.parametrize(
+    "preset, change, message",
+    [
+        (
+            "sim",
+            {"macs": 1},
+            "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks "
+            "for banks 1, not 4, contexts 1, not 4, "
+            "alu_lanes 1, not 4, slots 1, not 2",
+        ),
+        (
+            "hx8k",
+            {"macs": 4, "contexts": 2},
+            "parameter banks is 1 in the small engine alone (presets up5k, hx8k), which asks "
+            "for macs 1, not 4, contexts 1, "
+            "not 2",
+        ),
+        (
+            "hx8k",
+            {"macs": 4, "banks": 2},
+            "parameters contexts and slots are both 1 in the small engine alone (presets up5k, "
+            "hx8k), which asks for macs 1, "
+            "not 4, banks 1, not 2",
+        ),
+        (
+            "hx8k",
+            {"sfu_lanes": 2},
+            "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks "
+            "for sfu_lanes 0 or 1, not 2",
+        ),
+        (
+            "hx8k",
+            {"acc_frac": 17},
+            "parameter macs is 1 in the small engine alone (presets up5k, hx8k), which asks "
+            "for acc_frac 9, not 17",
+        ),
+    ],
+)
 def test_what_only_the_small_engine_has(preset, change, message):
     with pytest.raises(ParameterError) as error:
         SPACE.resolve(preset, change)
@@ -210,25 +318,28 @@ def test_microprogram_of_the_largest_build():
     assert max(program.words) < 1 << 16 and len(program.registers) == 256
 
 
-@pytest.mark.parametrize("text, message", [
-    ("a: wait; a: wait", "Label a stands twice"),
-    ("turn 3", "No operation 'turn' in 'turn 3'"),
-    ("ret 3", "Operation 'ret 3' has 1 operands, not 0"),
-    ("ld", "Operation 'ld' has 0 operands, not 1"),
-    ("jmp nowhere", "No label 'nowhere' for 'jmp nowhere'"),
-    ("shl 0", "Shift in 'shl 0' is not from 1 to 31"),
-    ("shr 32", "Shift in 'shr 32' is not from 1 to 31"),
-    ("out SKY", "Nothing is called 'SKY' for 'out SKY'"),
-    ("cls SLEEP", "Nothing is called 'SLEEP' for 'cls SLEEP'"),
-    ("cnt SHEEP", "Nothing is called 'SHEEP' for 'cnt SHEEP'"),
-    ("st #3", "Nothing can be stored in 'st #3'"),
-    ("ld $SKY", "Nothing is called 'SKY' for 'ld \\$SKY'"),
-    ("ld SKY+X", "No array 'SKY' with entry 0 for 'ld SKY\\+X'"),
-    ("ld DESC.8", "No array 'DESC' with entry 8 for 'ld DESC.8'"),
-    ("\n".join(f"ld v{k}" for k in range(160)), "No register is left for v113"),
-    (".also b a; .also b c", "Variable b has a place, not that of c"),
-    ("wait;" * 2049, "The microprogram has 2049 instructions, more than 2048"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("a: wait; a: wait", "Label a stands twice"),
+        ("turn 3", "No operation 'turn' in 'turn 3'"),
+        ("ret 3", "Operation 'ret 3' has 1 operands, not 0"),
+        ("ld", "Operation 'ld' has 0 operands, not 1"),
+        ("jmp nowhere", "No label 'nowhere' for 'jmp nowhere'"),
+        ("shl 0", "Shift in 'shl 0' is not from 1 to 31"),
+        ("shr 32", "Shift in 'shr 32' is not from 1 to 31"),
+        ("out SKY", "Nothing is called 'SKY' for 'out SKY'"),
+        ("cls SLEEP", "Nothing is called 'SLEEP' for 'cls SLEEP'"),
+        ("cnt SHEEP", "Nothing is called 'SHEEP' for 'cnt SHEEP'"),
+        ("st #3", "Nothing can be stored in 'st #3'"),
+        ("ld $SKY", "Nothing is called 'SKY' for 'ld \\$SKY'"),
+        ("ld SKY+X", "No array 'SKY' with entry 0 for 'ld SKY\\+X'"),
+        ("ld DESC.8", "No array 'DESC' with entry 8 for 'ld DESC.8'"),
+        ("\n".join(f"ld v{k}" for k in range(160)), "No register is left for v113"),
+        (".also b a; .also b c", "Variable b has a place, not that of c"),
+        ("wait;" * 2049, "The microprogram has 2049 instructions, more than 2048"),
+    ],
+)
 def test_bad_microprograms(text, message):
     with pytest.raises(ValueError, match=message):
         Microprogram(MACHINE, {"text": text})
@@ -241,7 +352,9 @@ def test_an_array_takes_no_more_than_it_has():
 
 def test_engine_is_small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    engine = SmallEngine(params=SPACE.resolve("hx8k"), beat_bytes=4, memory_size=1 << 19, family="ice40")
+    engine = SmallEngine(
+        params=SPACE.resolve("hx8k"), beat_bytes=4, memory_size=1 << 19, family="ice40"
+    )
     cells = synthesise(engine, "ice40", "area")
     assert cells["ICESTORM_LC"] <= 3300 and cells["SB_RAM40_4K"] == 23
 
@@ -249,7 +362,9 @@ def test_engine_is_small(tmp_path, monkeypatch):
 @pytest.mark.long
 @pytest.mark.pnr
 @pytest.mark.parametrize("seed", [1, 2])
-@pytest.mark.parametrize("board, preset, clock", [("blackice-ii", "hx8k", 30), ("icebreaker", "up5k", 18)])
+@pytest.mark.parametrize(
+    "board, preset, clock", [("blackice-ii", "hx8k", 30), ("icebreaker", "up5k", 18)]
+)
 def test_boards_reach_their_clock(tmp_path, monkeypatch, board, preset, clock, seed):
     monkeypatch.chdir(tmp_path)
     report = build(board, "cherry", seed=seed, dir="build")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tile file: who is served first, and when the load/store unit hears that it keeps others waiting."""
+"""The tile file: who is served first, and when the load/store unit hears that it keeps others
+waiting."""
+
 import random
 
 import pytest
@@ -16,8 +18,8 @@ ORDER = LSU, SFU, ALU, DOT
 
 @pytest.mark.parametrize("follows", [0, 1])
 def test_reads_in_order_and_refusals(follows):
-    """Whoever shares a register with a unit before it waits. Refusals by the load/store unit are told in the next cycle, but those of a
-    dot unit that follows it anyway."""
+    """Whoever shares a register with a unit before it waits. Refusals by the load/store unit are
+    told in the next cycle, but those of a dot unit that follows it anyway."""
     dut, rnd = TileFile(params=SPACE.resolve("sim", {})), random.Random(follows)
     told = {0: 0, 1: 0}
 
@@ -28,7 +30,9 @@ def test_reads_in_order_and_refusals(follows):
             assert ctx.get(dut.refused) == refused, cycle
             wanted = {}
             for unit in ORDER:
-                mask = sum(rnd.getrandbits(1) << reg for reg, units in READERS.items() if unit in units)
+                mask = sum(
+                    rnd.getrandbits(1) << reg for reg, units in READERS.items() if unit in units
+                )
                 wanted[unit] = mask if rnd.random() < 0.6 else 0
                 ctx.set(dut.read[unit].request.valid, wanted[unit] != 0)
                 ctx.set(dut.read[unit].request.payload.mask, wanted[unit])

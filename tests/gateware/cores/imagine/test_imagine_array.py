@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoder, controller and array against the golden machine: every bit of every RAM, and the slots instructions take."""
+"""Decoder, controller and array against the golden machine: every bit of every RAM, and the slots
+instructions take."""
+
 import random
 
 import pytest
@@ -8,8 +10,16 @@ from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from tests.gateware.cores.imagine.bench.array import simulate
 from tests.gateware.cores.imagine.bench.array_words import golden, random_words
 
-_SMALL = [("tdp", 16, 1, 1), ("tdp", 8, 2, 3), ("tdp", 4, 1, 2), ("sdp1", 16, 2, 2), ("sdp1", 4, 1, 3), ("sdp2", 8, 3, 2),
-          ("sdp2", 16, 1, 1), ("sdp1", 8, 1, 5)]
+_SMALL = [
+    ("tdp", 16, 1, 1),
+    ("tdp", 8, 2, 3),
+    ("tdp", 4, 1, 2),
+    ("sdp1", 16, 2, 2),
+    ("sdp1", 4, 1, 3),
+    ("sdp2", 8, 3, 2),
+    ("sdp2", 16, 1, 1),
+    ("sdp1", 8, 1, 5),
+]
 
 
 @pytest.mark.parametrize(("ram", "width", "rows", "cols"), _SMALL)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long campaign of IMAGine's gateware against its model: ``make test-long``, QUINTET_MINUTES, QUINTET_SEED."""
+"""Long campaign of IMAGine's gateware against its model: ``make test-long``, QUINTET_MINUTES,
+QUINTET_SEED."""
+
 import itertools
 
 import pytest
@@ -19,5 +21,7 @@ def test_every_product(build, width):
     pairs = list(itertools.product(range(-half, half), repeat=2))
     with compare.open_build(build) as bench:
         for begin in range(0, len(pairs), 1024):
-            problems, _ = compare.check_case(bench, imagine_directed.products_of(bench.params, pairs[begin:begin + 1024]))
+            problems, _ = compare.check_case(
+                bench, imagine_directed.products_of(bench.params, pairs[begin : begin + 1024])
+            )
             assert not problems, problems

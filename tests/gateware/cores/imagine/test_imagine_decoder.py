@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The decoder's faults are those of the table, for random words and all that lie close to legal ones."""
+"""The decoder's faults are those of the table, for random words and all that lie close to legal
+ones."""
+
 import random
 
 import pytest
@@ -23,7 +25,10 @@ def some_words(rng, count):
         yield word ^ (1 << rng.randrange(32) if rng.random() < 0.2 else 0)
 
 
-@pytest.mark.parametrize(("ram", "rows", "cols", "width", "depth"), [("tdp", 16, 3, 16, 1024), ("sdp1", 4, 2, 16, 256), ("sdp2", 3, 3, 8, 128)])
+@pytest.mark.parametrize(
+    ("ram", "rows", "cols", "width", "depth"),
+    [("tdp", 16, 3, 16, 1024), ("sdp1", 4, 2, 16, 256), ("sdp2", 3, 3, 8, 128)],
+)
 def test_faults_are_the_tables(ram, rows, cols, width, depth):
     params = {"rows": rows, "cols": cols, "reg_width": width, "depth": depth}
     dut = Decoder(mapping=Mapping(rows, cols, width, depth, ram))
@@ -40,7 +45,9 @@ def test_faults_are_the_tables(ram, rows, cols, width, depth):
             await ctx.tick()
             if ctx.get(dut.ops.put):
                 bits = ctx.get(dut.ops.op.fault)
-                found.append(next((name for i, name in enumerate(FAULTS.values()) if bits >> i & 1), None))
+                found.append(
+                    next((name for i, name in enumerate(FAULTS.values()) if bits >> i & 1), None)
+                )
 
     sim = Simulator(dut)
     sim.add_clock(1e-8)

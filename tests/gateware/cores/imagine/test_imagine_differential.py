@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine's gateware against its golden model: random programs, directed ones, every fault, aborts, bus errors, resets.
+"""IMAGine's gateware against its golden model: random programs, directed ones, every fault, aborts,
+bus errors, resets.
 
-Three builds: odd sizes of 8 bits with the smallest FIFOs behind the shell's arbiter, 4 bits with more rows than FIFO-out
-holds, 16 bits with a clock of the array's own. `make test` runs 1,000 random programs and more; ``test_imagine_campaigns.py``
-goes on.
+Three builds: odd sizes of 8 bits with the smallest FIFOs behind the shell's arbiter, 4 bits with
+more rows than FIFO-out holds, 16 bits with a clock of the array's own. `make test` runs 1,000
+random programs and more; ``test_imagine_campaigns.py`` goes on.
 """
+
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The directed programs themselves, on the golden model and in single bits, for every build they are run on."""
+"""The directed programs themselves, on the golden model and in single bits, for every build they
+are run on."""
+
 import numpy as np
 import pytest
 
@@ -19,13 +21,18 @@ def test_directed_programs_do_what_they_say(build, group):
         assert case.memory.size < imagine_compare.MEMORY, case.name
         model = Model(params, case.memory.copy())
         outcome = model.run({"window_limit": case.memory.size, **case.registers})
-        assert (outcome.fault.name if outcome.fault else None) == case.fault, (case.name, outcome.fault)
+        assert (outcome.fault.name if outcome.fault else None) == case.fault, (
+            case.name,
+            outcome.fault,
+        )
         if build == "one" and case.fault is None:
             slow = SlowMachine(*(params[n] for n in ("rows", "cols", "reg_width", "depth")))
             for word in case.words:
                 slow.run(word)
             at = case.registers["output_at"]
-            assert model.memory[at:at + 4 * len(slow.emitted)].view("<u4").tolist() == slow.emitted, case.name
+            assert (
+                model.memory[at : at + 4 * len(slow.emitted)].view("<u4").tolist() == slow.emitted
+            ), case.name
 
 
 def test_products_are_products():
@@ -35,6 +42,6 @@ def test_products_are_products():
     model = Model(params, case.memory.copy())
     model.run(case.registers)
     at = case.registers["output_at"]
-    words = model.memory[at:at + 4 * 4 * 2 * 64].view("<i2")[::2].reshape(64, 2, 4)
+    words = model.memory[at : at + 4 * 4 * 2 * 64].view("<i2")[::2].reshape(64, 2, 4)
     found = (words[:, 0] & 15) + (words[:, 1].astype(np.int64) << 4)
     assert found.reshape(-1).tolist() == [a * b for a, b in pairs]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of IMAGine: products, every instruction against the machine of single bits, random programs, faults."""
+"""The golden model of IMAGine: products, every instruction against the machine of single bits,
+random programs, faults."""
+
 import numpy as np
 import pytest
 
@@ -11,11 +13,20 @@ from tests.gateware.cores.imagine.bench import programs as imagine_programs
 from tests.gateware.cores.imagine.oracle.slow import SlowMachine
 
 SIZES = (  # rows, cols, reg_width, depth
-    (1, 1, 16, 64), (3, 2, 8, 64), (2, 3, 4, 64), (2, 5, 16, 256), (4, 4, 8, 512), (2, 6, 4, 1024), (1, 17, 16, 128))
+    (1, 1, 16, 64),
+    (3, 2, 8, 64),
+    (2, 3, 4, 64),
+    (2, 5, 16, 256),
+    (4, 4, 8, 512),
+    (2, 6, 4, 1024),
+    (1, 17, 16, 128),
+)
 
 
 def params_of(rows, cols, reg_width, depth):
-    return SPACE.resolve("sim", {"rows": rows, "cols": cols, "reg_width": reg_width, "depth": depth})
+    return SPACE.resolve(
+        "sim", {"rows": rows, "cols": cols, "reg_width": reg_width, "depth": depth}
+    )
 
 
 def products(width, a, b, ref_sign=False):
@@ -27,13 +38,17 @@ def products(width, a, b, ref_sign=False):
     size = rows * cols * 16
     for number, operand in ((2, a), (3, b)):
         padded = np.zeros(size, np.int64)
-        padded[:len(operand)] = operand
-        machine.registers[number] = (padded & (1 << width) - 1).astype(np.uint16).reshape(rows, cols, 16)
-    machine.registers[:2] = np.random.default_rng(0).integers(0, 1 << width, machine.registers[:2].shape)
+        padded[: len(operand)] = operand
+        machine.registers[number] = (
+            (padded & (1 << width) - 1).astype(np.uint16).reshape(rows, cols, 16)
+        )
+    machine.registers[:2] = np.random.default_rng(0).integers(
+        0, 1 << width, machine.registers[:2].shape
+    )
     machine.mv_clrmbit()
     for bit in range(width):
         machine.mv_updatepp(0, 2, 3, bit)
-    low, high = (machine.registers[n].astype(np.int64).reshape(-1)[:len(a)] for n in (0, 1))
+    low, high = (machine.registers[n].astype(np.int64).reshape(-1)[: len(a)] for n in (0, 1))
     both = low | high << width
     return both - (both >> 2 * width - 1 << 2 * width)
 
@@ -58,9 +73,18 @@ def test_random_products_of_16_bits():
     assert (products(16, a, b) == a * b).all()
 
 
-@pytest.mark.parametrize("a, b, product", [
-    (-32768, 1, 0xFFFF8000), (1, -32768, 0xFFFF8000), (-32768, -32768, 0x40000000), (-32768, 32767, 0xC0008000),
-    (32767, 32767, 0x3FFF0001), (-1, -1, 1), (12345, -321, 0xFFC38887)])
+@pytest.mark.parametrize(
+    "a, b, product",
+    [
+        (-32768, 1, 0xFFFF8000),
+        (1, -32768, 0xFFFF8000),
+        (-32768, -32768, 0x40000000),
+        (-32768, 32767, 0xC0008000),
+        (32767, 32767, 0x3FFF0001),
+        (-1, -1, 1),
+        (12345, -321, 0xFFC38887),
+    ],
+)
 def test_golden_products(a, b, product):
     assert products(16, np.array([a]), np.array([b]))[0] & 0xFFFFFFFF == product
 
@@ -84,7 +108,9 @@ def run_both(words, params):
     ram = np.array(slow.ram).transpose(2, 0, 1)
     used = depth // width * width
     assert (model.ram()[:used] == ram[:used]).all()
-    assert model.columns.tolist() == [sum(bit << b for b, bit in enumerate(bits)) for bits in slow.columns]
+    assert model.columns.tolist() == [
+        sum(bit << b for b, bit in enumerate(bits)) for bits in slow.columns
+    ]
     assert model.mode == slow.mode
     return model, emitted
 
@@ -93,14 +119,19 @@ def run_both(words, params):
 def test_random_programs_against_single_bits(size):
     params = params_of(*size)
     for seed in range(3):
-        run_both(imagine_programs.random_words(f"slow {seed}", params, 700 if size[1] < 10 else 200), params)
+        run_both(
+            imagine_programs.random_words(f"slow {seed}", params, 700 if size[1] < 10 else 200),
+            params,
+        )
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_many_random_programs_against_single_bits(size):
     for seed in range(60):
-        run_both(imagine_programs.random_words(f"long {seed}", params_of(*size), 2000), params_of(*size))
+        run_both(
+            imagine_programs.random_words(f"long {seed}", params_of(*size), 2000), params_of(*size)
+        )
 
 
 def machine_with(params, **registers):
@@ -108,8 +139,9 @@ def machine_with(params, **registers):
     machine = Machine(params)
     for name, value in registers.items():
         value = np.asarray(value) & (1 << machine.width) - 1
-        machine.registers[int(name[1:])] = np.broadcast_to(value, (machine.rows, machine.cols * 16)).reshape(
-            machine.rows, machine.cols, 16)
+        machine.registers[int(name[1:])] = np.broadcast_to(
+            value, (machine.rows, machine.cols * 16)
+        ).reshape(machine.rows, machine.cols, 16)
     return machine
 
 
@@ -117,15 +149,23 @@ def test_a_register_bit_is_a_ram_row():
     machine = Machine(params_of(2, 2, 8, 64))
     machine.mv_selectBlk(1, 0)
     machine.mv_write(3 * 8 + 5, 0x8001)
-    assert np.flatnonzero(machine.values(3)[1]).tolist() == [0, 15] and not machine.values(3)[0].any()
+    assert (
+        np.flatnonzero(machine.values(3)[1]).tolist() == [0, 15] and not machine.values(3)[0].any()
+    )
     assert machine.values(3)[1, 0] == 32 and machine.ram()[29, 1, 0] == 0x8001
     machine.mv_write(3 * 8 + 5, 0x8000)
     assert np.flatnonzero(machine.values(3)[1]).tolist() == [15]
 
 
-@pytest.mark.parametrize("select, reached", [
-    (("mv_selectAll",), {(r, c) for r in range(3) for c in range(2)}), (("mv_selectRow", 1), {(1, 0), (1, 1)}),
-    (("mv_selectCol", 1), {(0, 1), (1, 1), (2, 1)}), (("mv_selectBlk", 2, 0), {(2, 0)})])
+@pytest.mark.parametrize(
+    "select, reached",
+    [
+        (("mv_selectAll",), {(r, c) for r in range(3) for c in range(2)}),
+        (("mv_selectRow", 1), {(1, 0), (1, 1)}),
+        (("mv_selectCol", 1), {(0, 1), (1, 1), (2, 1)}),
+        (("mv_selectBlk", 2, 0), {(2, 0)}),
+    ],
+)
 def test_selection_gates_writes_alone_and_persists(select, reached):
     machine = Machine(params_of(3, 2, 16, 64))
     machine.mv_selectBlk(0, 0)
@@ -146,7 +186,7 @@ def test_folds(fold, half):
     machine = machine_with(params_of(1, 1, 16, 64), r1=x)
     machine.mv_blockFold(fold, 1, 1)
     wanted = x.copy()
-    wanted[:half] += x[half:2 * half]
+    wanted[:half] += x[half : 2 * half]
     assert machine.values(1)[0].tolist() == wanted.tolist()
 
 
@@ -197,14 +237,22 @@ def test_a_single_step_with_bit_1_subtracts():
 
 # Column registers
 
+
 def test_capture_by_every_instruction_and_no_other():
     machine = machine_with(params_of(2, 1, 16, 128), r1=3, r2=4, r3=0x7001, r4=0x1234)
     machine.execute("vv_serialEn", {})
     for mnemonic, values, wanted in (
-            ("mv_mov", {"rd": 0, "rs": 1}, 3), ("mv_add", {"rd": 0, "rs1": 1, "rs2": 2}, 7),
-            ("mv_sub", {"rd": 0, "rs1": 1, "rs2": 2}, 0xFFFF), ("mv_blockFold", {"fold": 1, "rd": 0, "rs": 2}, 8),
-            ("mv_movOffset", {"offset": 4, "rd": 0, "rs": 3}, 0x4700), ("mv_accumRow", {"level": 0, "reg": 2}, 4),
-            ("mv_write", {"addr": 0, "data": 0xFFFF}, 4), ("mv_clrmbit", {}, 4), ("mv_nop", {}, 4), ("vv_nop", {}, 4)):
+        ("mv_mov", {"rd": 0, "rs": 1}, 3),
+        ("mv_add", {"rd": 0, "rs1": 1, "rs2": 2}, 7),
+        ("mv_sub", {"rd": 0, "rs1": 1, "rs2": 2}, 0xFFFF),
+        ("mv_blockFold", {"fold": 1, "rd": 0, "rs": 2}, 8),
+        ("mv_movOffset", {"offset": 4, "rd": 0, "rs": 3}, 0x4700),
+        ("mv_accumRow", {"level": 0, "reg": 2}, 4),
+        ("mv_write", {"addr": 0, "data": 0xFFFF}, 4),
+        ("mv_clrmbit", {}, 4),
+        ("mv_nop", {}, 4),
+        ("vv_nop", {}, 4),
+    ):
         machine.execute(mnemonic, values)
         assert machine.columns.tolist() == [wanted] * 2, mnemonic
 
@@ -214,7 +262,9 @@ def test_the_high_word_stays_after_a_product():
     machine.execute("vv_serialEn", {})
     machine.execute("mv_clrmbit", {})
     for bit in range(16):
-        machine.execute("mv_updatepp", {"ppreg": 0, "multiplicand": 2, "multiplier": 3, "bitNo": bit})
+        machine.execute(
+            "mv_updatepp", {"ppreg": 0, "multiplicand": 2, "multiplier": 3, "bitNo": bit}
+        )
     assert machine.columns.tolist() == [0xFFC3] and machine.registers[1].reshape(-1)[0] == 0xFFC3
 
 
@@ -238,22 +288,39 @@ def test_modes():
 
 # Runs
 
+
 def run(words, params=None, *, memory=None, **registers):
     params = params or params_of(4, 2, 16, 256)
     memory = np.zeros(0x2000, np.uint8) if memory is None else memory
     data = np.frombuffer(ISA.store(words), np.uint8)
-    memory[0x1000:0x1000 + data.size] = data
+    memory[0x1000 : 0x1000 + data.size] = data
     model = Model(params, memory)
-    given = {"program_address": 0x1000, "program_length": data.size, "output_at": 0x100, "output_limit": 0x200, **registers}
+    given = {
+        "program_address": 0x1000,
+        "program_length": data.size,
+        "output_at": 0x100,
+        "output_limit": 0x200,
+        **registers,
+    }
     return model, model.run(given), memory
 
 
 def test_a_vector():
     model, outcome, memory = run([0x44000000, 0x14000000, 0x48000000])
     assert outcome.status == "done" and outcome.fault is None
-    assert outcome.counters == {"instructions": 3, "operations": 0, "bytes_read": 12, "bytes_written": 16}
-    assert outcome.values == {"output_count": 4, "vectors": 1, "eov": 1, "geometry": geometry(model.params),
-                              "register_file": register_file(model.params)}
+    assert outcome.counters == {
+        "instructions": 3,
+        "operations": 0,
+        "bytes_read": 12,
+        "bytes_written": 16,
+    }
+    assert outcome.values == {
+        "output_count": 4,
+        "vectors": 1,
+        "eov": 1,
+        "geometry": geometry(model.params),
+        "register_file": register_file(model.params),
+    }
     assert memory[0x100:0x110].view("<u4").tolist() == [0x01000000] * 3 + [0x03000000]
     model.clear("eov", 0)
     assert model.eov == 1
@@ -268,37 +335,78 @@ def test_registers_survive_a_start_and_not_a_reset():
     write, show = [0x18800100, 0x04000003], [0x44000000, 0x1C000000, 0x48000000]
     model, _, memory = run(write, params)
     data = np.frombuffer(ISA.store([0x04010001, *show]), np.uint8)
-    memory[0x1000:0x1000 + data.size] = data
-    given = {"program_address": 0x1000, "program_length": data.size, "output_at": 0x100, "output_limit": 0x200}
+    memory[0x1000 : 0x1000 + data.size] = data
+    given = {
+        "program_address": 0x1000,
+        "program_length": data.size,
+        "output_at": 0x100,
+        "output_limit": 0x200,
+    }
     outcome = model.run(given)
-    assert memory[0x100:0x108].view("<u4").tolist() == [0x01000000, 0x03000003] and outcome.values["eov"] == 1
+    assert (
+        memory[0x100:0x108].view("<u4").tolist() == [0x01000000, 0x03000003]
+        and outcome.values["eov"] == 1
+    )
     model.reset()
     assert model.run(given).values["eov"] == 1
-    assert memory[0x100:0x108].view("<u4").tolist() == [0x01000002, 0x03000002], "all blocks selected again"
+    assert memory[0x100:0x108].view("<u4").tolist() == [0x01000002, 0x03000002], (
+        "all blocks selected again"
+    )
     model.reset()
     assert model.run({**given, "program_length": 0}).values["eov"] == 0
 
 
-@pytest.mark.parametrize("words, registers, fault, pc, detail, retired", [
-    ([], {}, None, None, None, 0),
-    ([0] * 3, {"program_length": 10}, "program_align", 0x1000, 10, 0),
-    ([0] * 3, {"program_length": 10, "output_at": 0x102}, "program_align", 0x1000, 10, 0),
-    ([0] * 3, {"output_at": 0x102}, "program_align", 0x1000, 0x102, 0),
-    ([0] * 3, {"window_base": 0x1040}, "program_window", 0x1000, 0x1000, 0),
-    ([0] * 40, {"window_limit": 0x1040}, "program_window", 0x1000, 0x1040, 0),
-    ([0] * 3, {"window_limit": 0x40}, "program_window", 0x1000, 0x1000, 0),
-    ([0, 0x48000000, 0], {"output_limit": 0x10F}, "output_full", 0x1004, 0x10F, 1),
-    ([0, 0x48000000, 0x48000000], {"output_limit": 0x110}, "output_full", 0x1008, 0x110, 2),
-    ([0x48000000], {"output_limit": 0}, "output_full", 0x1000, 0x100, 0),
-    ([0x48000000], {"window_base": 0x140}, "output_window", 0x1000, 0x100, 0),
-    ([0x48000000], {"output_at": 0x1FF8, "output_limit": 0x3000}, "output_window", 0x1000, 0x2000, 0),
-    ([0x48000000], {"output_at": 0xFFFF_FFF8, "output_limit": 0xFFFF_FFFF}, "output_full", 0x1000, 0xFFFF_FFFF, 0),
-    ([0, 0x48000000, 0], {"output_at": 0x1FF8, "output_limit": 0x3000, "window_limit": 0x4000}, "bus_write", 0x1004,
-     0x2000, 2),
-    ([0] * 1023 + [0x80000000], {}, "illegal_submodule", 0x1FFC, 0x80000000, 1023),
-    ([0] * 1024, {"program_length": 0x1008, "window_limit": 0x4000}, "bus_read", 0x2000, 0x2000, 1024),
-    ([0, 0x18000002, 0], {}, "select_range", 0x1004, 0x18000002, 1),
-], ids=str)
+@pytest.mark.parametrize(
+    "words, registers, fault, pc, detail, retired",
+    [
+        ([], {}, None, None, None, 0),
+        ([0] * 3, {"program_length": 10}, "program_align", 0x1000, 10, 0),
+        ([0] * 3, {"program_length": 10, "output_at": 0x102}, "program_align", 0x1000, 10, 0),
+        ([0] * 3, {"output_at": 0x102}, "program_align", 0x1000, 0x102, 0),
+        ([0] * 3, {"window_base": 0x1040}, "program_window", 0x1000, 0x1000, 0),
+        ([0] * 40, {"window_limit": 0x1040}, "program_window", 0x1000, 0x1040, 0),
+        ([0] * 3, {"window_limit": 0x40}, "program_window", 0x1000, 0x1000, 0),
+        ([0, 0x48000000, 0], {"output_limit": 0x10F}, "output_full", 0x1004, 0x10F, 1),
+        ([0, 0x48000000, 0x48000000], {"output_limit": 0x110}, "output_full", 0x1008, 0x110, 2),
+        ([0x48000000], {"output_limit": 0}, "output_full", 0x1000, 0x100, 0),
+        ([0x48000000], {"window_base": 0x140}, "output_window", 0x1000, 0x100, 0),
+        (
+            [0x48000000],
+            {"output_at": 0x1FF8, "output_limit": 0x3000},
+            "output_window",
+            0x1000,
+            0x2000,
+            0,
+        ),
+        (
+            [0x48000000],
+            {"output_at": 0xFFFF_FFF8, "output_limit": 0xFFFF_FFFF},
+            "output_full",
+            0x1000,
+            0xFFFF_FFFF,
+            0,
+        ),
+        (
+            [0, 0x48000000, 0],
+            {"output_at": 0x1FF8, "output_limit": 0x3000, "window_limit": 0x4000},
+            "bus_write",
+            0x1004,
+            0x2000,
+            2,
+        ),
+        ([0] * 1023 + [0x80000000], {}, "illegal_submodule", 0x1FFC, 0x80000000, 1023),
+        (
+            [0] * 1024,
+            {"program_length": 0x1008, "window_limit": 0x4000},
+            "bus_read",
+            0x2000,
+            0x2000,
+            1024,
+        ),
+        ([0, 0x18000002, 0], {}, "select_range", 0x1004, 0x18000002, 1),
+    ],
+    ids=str,
+)
 def test_faults(words, registers, fault, pc, detail, retired):
     _, outcome, _ = run(words, **registers)
     assert outcome.status == ("fault" if fault else "done")
@@ -314,7 +422,11 @@ def test_the_cycle_limit_counts_words():
     memory[0x100:0x104] = np.frombuffer(ISA.store([0x44000000]), np.uint8)
     given = {"program_address": 0x100, "program_length": 40}
     outcome = model.run(given, cycle_limit=3)
-    assert outcome.status == "aborted" and outcome.fault.name == "aborted" and outcome.fault.pc == 0x10C
+    assert (
+        outcome.status == "aborted"
+        and outcome.fault.name == "aborted"
+        and outcome.fault.pc == 0x10C
+    )
     assert model.machine.mode == OFF
     assert model.run(given, cycle_limit=10).status == "done"
 
@@ -323,13 +435,19 @@ def test_trace_names_the_words_that_write():
     seen, memory = [], np.zeros(0x1000, np.uint8)
     memory[:8] = np.frombuffer(ISA.store([0x48000000] * 2), np.uint8)
     Model(params_of(2, 1, 16, 64), memory).run(
-        {"program_length": 8, "output_at": 0x80, "output_limit": 0x90}, trace=lambda *entry: seen.append(entry))
+        {"program_length": 8, "output_at": 0x80, "output_limit": 0x90},
+        trace=lambda *entry: seen.append(entry),
+    )
     assert seen == [(0, 0x80, 8), (4, 0x88, 8)]
 
 
-@pytest.mark.parametrize("registers, message", [
-    ({"vectors": 1}, "^no writable register 'vectors'; there are "), ({"eov": 1}, "^no writable register 'eov'"),
-])
+@pytest.mark.parametrize(
+    "registers, message",
+    [
+        ({"vectors": 1}, "^no writable register 'vectors'; there are "),
+        ({"eov": 1}, "^no writable register 'eov'"),
+    ],
+)
 def test_refused_registers(registers, message):
     with pytest.raises(ValueError, match=message):
         Model(SPACE.resolve("sim"), np.zeros(64, np.uint8)).run(registers)
@@ -340,7 +458,9 @@ def test_random_programs_run_into_the_fault_asked_for(fault):
     params = params_of(3, 3, 8, 256)
     for seed in range(5):
         case = imagine_programs.random_case(seed, params, fault=fault, budget=400)
-        outcome = Model(params, case.memory.copy()).run({"window_limit": case.memory.size, **case.registers})
+        outcome = Model(params, case.memory.copy()).run(
+            {"window_limit": case.memory.size, **case.registers}
+        )
         assert outcome.status == "fault" and outcome.fault.name == fault, (seed, outcome)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Proof of the queue of gates in front of the dispatch."""
+
 import pytest
 from amaranth.hdl import Assert, Assume, Cover, Mux, Signal
 
@@ -8,8 +9,10 @@ from tests.support.formal import ProofFailed, Property, cover, prove
 
 
 class QueueProperty(Property):
-    """A queue of two beside a list of two: nothing is lost, doubled or turned round, readiness is that there is room, and what is
-    offered while there is nothing is 0 (the dispatch would start an operation by it)."""
+    """A queue of two beside a list of two: nothing is lost, doubled or turned round, readiness is
+    that there is room, and what is offered while there is nothing is 0 (the dispatch would start an
+    operation by it)."""
+
     def __init__(self, most=2):
         super().__init__()
         self.most = most
@@ -21,10 +24,17 @@ class QueueProperty(Property):
         put, take, left = Signal(), Signal(), Signal(2)
         m.d.comb += [
             Assume(~dut.o.ready | dut.o.valid),
-            Assert(dut.i.ready == (count < self.most)), Assert(dut.o.valid == (count != 0)),
-            Assert(dut.o.payload == Mux(count == 0, 0, first)), Assert(count <= 2), Assert((count < 2) | (dut.second == second)),
-            put.eq(dut.i.valid & dut.i.ready), take.eq(dut.o.ready), left.eq(count - take),
-            Cover((count == 2) & take), Cover((count == 1) & take & put)]
+            Assert(dut.i.ready == (count < self.most)),
+            Assert(dut.o.valid == (count != 0)),
+            Assert(dut.o.payload == Mux(count == 0, 0, first)),
+            Assert(count <= 2),
+            Assert((count < 2) | (dut.second == second)),
+            put.eq(dut.i.valid & dut.i.ready),
+            take.eq(dut.o.ready),
+            left.eq(count - take),
+            Cover((count == 2) & take),
+            Cover((count == 1) & take & put),
+        ]
         m.d.sync += count.eq(left + put)
         with m.If(take):
             m.d.sync += first.eq(second)

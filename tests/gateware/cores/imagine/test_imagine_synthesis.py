@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the core asks of synthesis."""
+
 import json
 import re
 
@@ -21,30 +22,51 @@ def test_fast_modules_are_mapped_apart_on_an_ecp5():
     space = room.params.SPACE
     scripts = _scripts(ArrayEngine, open_board("ulx3s-25f"), space.resolve("25f"))
     for name in ArrayEngine.synth_apart["ecp5"]:
-        assert f"setattr -mod -set keep_hierarchy 1 *.engine.{name}\n" in scripts["script_after_read"] + "\n"
+        assert (
+            f"setattr -mod -set keep_hierarchy 1 *.engine.{name}\n"
+            in scripts["script_after_read"] + "\n"
+        )
     assert "flatten" in scripts["script_after_synth"]
-    assert "script_after_synth" not in _scripts(ArrayEngine, open_board("icebreaker"), space.resolve("up5k"))
+    assert "script_after_synth" not in _scripts(
+        ArrayEngine, open_board("icebreaker"), space.resolve("up5k")
+    )
     assert "script_after_synth" not in _scripts(Engine, open_board("ulx3s-25f"), {})
 
 
 def test_few_enables_on_an_ice40():
-    assert _synthesis(ArrayEngine, "ice40") == "-dffe_min_ce_use 8" and _synthesis(ArrayEngine, "ecp5") == ""
+    assert (
+        _synthesis(ArrayEngine, "ice40") == "-dffe_min_ce_use 8"
+        and _synthesis(ArrayEngine, "ecp5") == ""
+    )
 
 
-@pytest.mark.parametrize(("preset", "family", "memories"), [
-    ("up5k", "ice40", {"rest_disjoint": (96, True)}), ("hx8k", "ice40", {"rest_disjoint": (64, True), "further_disjoint": (32, False)}),
-    ("25f", "ecp5", {"rest_disjoint": (102, False)})])
+@pytest.mark.parametrize(
+    ("preset", "family", "memories"),
+    [
+        ("up5k", "ice40", {"rest_disjoint": (96, True)}),
+        ("hx8k", "ice40", {"rest_disjoint": (64, True), "further_disjoint": (32, False)}),
+        ("25f", "ecp5", {"rest_disjoint": (102, False)}),
+    ],
+)
 def test_what_waits_lies_in_the_block_rams_that_are_left(preset, family, memories):
-    text = rtlil.convert(Issue(mapping=Mapping.of(open_room("imagine").params.SPACE.resolve(preset)), family=family))
+    text = rtlil.convert(
+        Issue(mapping=Mapping.of(open_room("imagine").params.SPACE.resolve(preset)), family=family)
+    )
     found = re.findall(r"((?: *attribute .*\n)*) *memory width (\d+) size 4 \\(\S+)\n", text)
-    assert {name: (int(width), '\\ram_style "block"' in marks) for marks, width, name in found} == memories
+    assert {
+        name: (int(width), '\\ram_style "block"' in marks) for marks, width, name in found
+    } == memories
 
 
 def test_no_carry_of_an_ice40_takes_one_net_twice(tmp_path, monkeypatch):
     """nextpnr's router1 does not end there."""
     monkeypatch.chdir(tmp_path)
     synthesise(Bounds(bits=18, rows=4), "ice40", "area")
-    cells = [cell for module in json.loads((tmp_path / "area" / "top.json").read_text())["modules"].values() for cell in module["cells"].values()]
+    cells = [
+        cell
+        for module in json.loads((tmp_path / "area" / "top.json").read_text())["modules"].values()
+        for cell in module["cells"].values()
+    ]
     carries = [cell["connections"] for cell in cells if cell["type"] == "SB_CARRY"]
     assert len(carries) >= 18
     assert not [c for c in carries if c["I0"] == c["I1"] and isinstance(c["I0"][0], int)]
@@ -53,7 +75,13 @@ def test_no_carry_of_an_ice40_takes_one_net_twice(tmp_path, monkeypatch):
 @pytest.mark.parametrize("preset", ["up5k", "hx8k"])
 @pytest.mark.parametrize("memory_size", [1 << 17, 1 << 19, 1 << 23])
 def test_what_costs_cycles_is_the_same_without_a_family(preset, memory_size):
-    """A virtual board, which has no family, fetches in as many bursts as an iCE40, and its shift-outs are followed by as many entries."""
+    """A virtual board, which has no family, fetches in as many bursts as an iCE40, and its
+    shift-outs are followed by as many entries."""
     params = open_room("imagine").params.SPACE.resolve(preset)
-    fpga, twin = (ArrayEngine(params=params, beat_bytes=4, memory_size=memory_size, family=family) for family in ("ice40", None))
-    assert [(e.fetch_lean, e.place_parts) for e in (fpga, twin)] == [(True, 1 if memory_size < 1 << 18 else 2)] * 2
+    fpga, twin = (
+        ArrayEngine(params=params, beat_bytes=4, memory_size=memory_size, family=family)
+        for family in ("ice40", None)
+    )
+    assert [(e.fetch_lean, e.place_parts) for e in (fpga, twin)] == [
+        (True, 1 if memory_size < 1 << 18 else 2)
+    ] * 2

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The activation lanes against the golden model's arithmetic, for every shift, rounding, mode and function."""
+"""The activation lanes against the golden model's arithmetic, for every shift, rounding, mode and
+function."""
+
 import random
 
 import numpy as np
@@ -13,10 +15,14 @@ LANES = 4
 
 
 def values_for(shift, rng):
-    """Rows of values: the extremes, random ones of all sizes, and what lies about every limit of the results."""
+    """Rows of values: the extremes, random ones of all sizes, and what lies about every limit of
+    the results."""
     values = [-(1 << 31), (1 << 31) - 1, 0, -1, 1]
     for limit in (-257, -256, -129, -128, -9, -8, -1, 0, 7, 8, 127, 128, 255, 256):
-        values += [(limit << shift) + near for near in (-(1 << shift >> 1) - 1, -(1 << shift >> 1), -1, 0, 1, 1 << shift >> 1)]
+        values += [
+            (limit << shift) + near
+            for near in (-(1 << shift >> 1) - 1, -(1 << shift >> 1), -1, 0, 1, 1 << shift >> 1)
+        ]
     values += [rng.randrange(-(1 << bits), 1 << bits) for bits in range(1, 32)]
     values = [v for v in values if -(1 << 31) <= v < 1 << 31]
     values += [0] * (-len(values) % LANES)
@@ -24,7 +30,8 @@ def values_for(shift, rng):
 
 
 def run(lanes, jobs):
-    """Results of ``(rows, func, norm, compat)`` jobs, one after another, each streamed at a row a cycle."""
+    """Results of ``(rows, func, norm, compat)`` jobs, one after another, each streamed at a row a
+    cycle."""
     results = []
 
     async def drive(ctx):
@@ -62,7 +69,12 @@ def check(lanes, jobs):
         wanted = expected(*job)
         assert got.shape == wanted.shape, job[1:]
         wrong = np.argwhere(got != wanted)
-        assert not wrong.size, (job[1:], int(job[0][tuple(wrong[0])]), int(got[tuple(wrong[0])]), int(wanted[tuple(wrong[0])]))
+        assert not wrong.size, (
+            job[1:],
+            int(job[0][tuple(wrong[0])]),
+            int(got[tuple(wrong[0])]),
+            int(wanted[tuple(wrong[0])]),
+        )
 
 
 @pytest.mark.parametrize("lean", (False, True))
@@ -72,8 +84,14 @@ def test_every_normalisation(lean):
     for shift in range(32):
         for rounds in (0, 1):
             for mode in range(3):
-                jobs.append((values_for(shift, rng), (shift + mode + 2 * rounds) % 4, shift | rounds << 8 | mode << 16,
-                             rng.randrange(2)))
+                jobs.append(
+                    (
+                        values_for(shift, rng),
+                        (shift + mode + 2 * rounds) % 4,
+                        shift | rounds << 8 | mode << 16,
+                        rng.randrange(2),
+                    )
+                )
     for func in range(4):
         for mode in range(3):
             jobs.append((values_for(3, rng), func, 0x103 | mode << 16, 0))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long campaign of OpenTPU's gateware against its model: ``make test-long``, QUINTET_MINUTES, QUINTET_SEED."""
+"""Long campaign of OpenTPU's gateware against its model: ``make test-long``, QUINTET_MINUTES,
+QUINTET_SEED."""
+
 from tests.gateware.cores.opentpu.bench.subject import SUBJECT
 from tests.support.campaigns import campaign_test
 

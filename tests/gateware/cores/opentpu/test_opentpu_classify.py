@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The decoder's classes of words against the ISA's table, and its adder against integers."""
+
 import random
 
 import pytest
@@ -12,7 +13,12 @@ from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
 
-BUILDS = {"default": ("85f-8x8", {}), "ext": ("sim-ext", {}), "plain": ("sim-plain", {}), "wide": ("85f-12x12", {"ext_conv": True})}
+BUILDS = {
+    "default": ("85f-8x8", {}),
+    "ext": ("sim-ext", {}),
+    "plain": ("sim-plain", {}),
+    "wide": ("85f-12x12", {"ext_conv": True}),
+}
 
 
 def words_for(params):
@@ -55,13 +61,16 @@ def test_words_are_classed_as_the_table_says(build):
             faults.add(decoded.fault)
             assert verdict(about) == (decoded.fault, decoded.detail), f"{word:028x}"
             set_bits = [name for name in OPS if name != "fault" and about[name]]
-            assert set_bits == ([] if decoded.instruction is None else [decoded.instruction.mnemonic.lower()]), f"{word:028x}"
+            assert set_bits == (
+                [] if decoded.instruction is None else [decoded.instruction.mnemonic.lower()]
+            ), f"{word:028x}"
             if decoded.fault is None and decoded.instruction.mnemonic in ("RHM", "WHM", "RW"):
                 size = params["n"] ** (2 if decoded.instruction.mnemonic == "RW" else 1)
                 assert about.memory
                 # A shift may lose bits where the product itself does not fit, and nowhere else.
                 assert about.far >= (decoded.values["addr"] * size >> 33 != 0), f"{word:028x}"
                 assert about.far <= (decoded.values["addr"] * size >> 32 != 0), f"{word:028x}"
+
     sim = Simulator(classify)
     sim.add_testbench(drive)
     sim.run()
@@ -73,12 +82,19 @@ def test_adder_does_what_was_said_two_cycles_ago():
     values = {name: rng.getrandbits(32) for name in "abcdefgh"}
     operands = {name: Const(value, 32) for name, value in values.items()}
     acc = Signal(32)
-    adder = OperandAdder(x={name: operands[name] for name in "abc"}, y={**{name: operands[name] for name in "def"}, "small": None,
-                                                                        "shifted": None},
-                         small={"five": Const(5, 16), "six": Const(6, 16)}, shifted={2: operands["g"], 3: operands["h"]}, acc=acc)
+    adder = OperandAdder(
+        x={name: operands[name] for name in "abc"},
+        y={**{name: operands[name] for name in "def"}, "small": None, "shifted": None},
+        small={"five": Const(5, 16), "six": Const(6, 16)},
+        shifted={2: operands["g"], 3: operands["h"]},
+        acc=acc,
+    )
     cases = []
-    for say, result in ((adder.add, lambda a, b: a + b), (adder.less, lambda a, b: a + (~b & 0xFFFF_FFFF) + 1),
-                        (adder.above, lambda a, b: a + (~b & 0xFFFF_FFFF))):
+    for say, result in (
+        (adder.add, lambda a, b: a + b),
+        (adder.less, lambda a, b: a + (~b & 0xFFFF_FFFF) + 1),
+        (adder.above, lambda a, b: a + (~b & 0xFFFF_FFFF)),
+    ):
         for first in ("a", "b", "c", None):
             for second in ("d", "e", "f", "small", "shifted"):
                 when = Signal(name=f"when_{len(cases)}")
@@ -108,6 +124,7 @@ def test_adder_does_what_was_said_two_cycles_ago():
                 assert ctx.get(adder.total) == expected & 0xFFFF_FFFF
                 assert ctx.get(adder.carry) == expected >> 32
             await ctx.tick()
+
     sim = Simulator(adder)
     sim.add_clock(1e-8)
     sim.add_testbench(drive)

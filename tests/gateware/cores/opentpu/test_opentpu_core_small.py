@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The complete small job of the specification (section 7.4), and the faults to try on it."""
+
 import numpy as np
 import pytest
 
@@ -19,18 +20,31 @@ COMPAT = bytes.fromhex("fffffffb ffffffff ffffffff 0b0bfe04 0ff7fa08 96749c0a")
 def small(drop=(), **registers):
     program = bytes.fromhex("".join(word for k, word in enumerate(WORDS) if k not in drop))
     memory = np.zeros(0x4000, np.uint8)
-    memory[0x1000:0x1000 + len(program)] = np.frombuffer(program, np.uint8)
+    memory[0x1000 : 0x1000 + len(program)] = np.frombuffer(program, np.uint8)
     x = np.array([[1, 2, 3, 4], [-1, 0, 5, -2], [10, -20, 30, -40]], np.int8)
-    w = np.array([[[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
-                  [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]]], np.int8)
-    memory[0x2000:0x2000 + x.size] = x.view(np.uint8).ravel()
-    memory[0x3000:0x3000 + w.size] = w.view(np.uint8).ravel()
-    values = {"program_address": 0x1000, "program_length": len(program), "hostmem_base": 0x2000, "hostmem_limit": 0x2040,
-              "weights_base": 0x3000, "weights_limit": 0x3020}
+    w = np.array(
+        [
+            [[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
+            [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]],
+        ],
+        np.int8,
+    )
+    memory[0x2000 : 0x2000 + x.size] = x.view(np.uint8).ravel()
+    memory[0x3000 : 0x3000 + w.size] = w.view(np.uint8).ravel()
+    values = {
+        "program_address": 0x1000,
+        "program_length": len(program),
+        "hostmem_base": 0x2000,
+        "hostmem_limit": 0x2040,
+        "weights_base": 0x3000,
+        "weights_limit": 0x3020,
+    }
     return values | registers, memory
 
 
-@pytest.mark.parametrize(("preset", "beat"), [("sim", 4), ("sim", 2), ("sim-plain", 4), ("sim-ext", 1)])
+@pytest.mark.parametrize(
+    ("preset", "beat"), [("sim", 4), ("sim", 2), ("sim-plain", 4), ("sim-ext", 1)]
+)
 def test_small_job_twice(preset, beat):
     jobs = [small(), small(sigmoid_compat=1), small()]
     outcomes = EngineBench(SPACE.resolve(preset), beat_bytes=beat).run(jobs, limit=1000)
@@ -40,7 +54,10 @@ def test_small_job_twice(preset, beat):
         counters = outcome.counters
         assert counters["instructions"] == 12 and counters["operations"] == 144
         assert counters["bytes_read"] == 12 * 14 + 12 + 32 and counters["bytes_written"] == 24
-        assert counters["work"] + sum(v for k, v in counters.items() if k.startswith("stall")) == counters["cycles"]
+        assert (
+            counters["work"] + sum(v for k, v in counters.items() if k.startswith("stall"))
+            == counters["cycles"]
+        )
     if beat == 4:
         assert outcomes[0].counters["cycles"] <= (400 if preset == "sim-plain" else 200)
 
@@ -50,19 +67,28 @@ def test_faults_of_the_small_job():
     bench = EngineBench(SPACE.resolve("sim"), beat_bytes=4)
     outcomes = bench.run(jobs, limit=1000)
     found = [(o.fault.name, o.fault.pc, o.fault.detail) for o in outcomes[:3]]
-    assert found == [("host_range", 0x108C, 9), ("weight_underflow", 0x1038, 4 * 0), ("program_end", 0x109A, 154)]
+    assert found == [
+        ("host_range", 0x108C, 9),
+        ("weight_underflow", 0x1038, 4 * 0),
+        ("program_end", 0x109A, 154),
+    ]
     assert outcomes[3].status == "done" and jobs[3][1][0x2010:0x2028].tobytes() == RESULT
     assert jobs[0][1][0x2010:0x201C].tobytes() == RESULT[:12], "the older WHM is complete"
 
 
 def test_the_detail_is_that_of_the_first_fault():
     """Words with several things wrong, among them an accumulator row of more than 32 bits."""
+
     def first_word(word, **registers):
         values, memory = small(**registers)
         memory[0x1000:0x100E] = np.frombuffer(bytes.fromhex(word), np.uint8)
         return values, memory
 
-    stray, far, both = "03c103ffffffffffffffff000000", "030103ffffffffffffffff000000", "030103ffffffffffffffffffffff"
+    stray, far, both = (
+        "03c103ffffffffffffffff000000",
+        "030103ffffffffffffffff000000",
+        "030103ffffffffffffffffffffff",
+    )
     jobs = [first_word(stray), first_word(far), first_word(both), first_word(stray)]
     bench = EngineBench(SPACE.resolve("sim"), beat_bytes=4)
     outcomes = bench.run(jobs[:3], limit=1000)
@@ -73,10 +99,21 @@ def test_the_detail_is_that_of_the_first_fault():
     assert (outcome.fault.name, outcome.fault.detail) == ("bus_error", 0x1000)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"beat_bytes": 8}, "Parameter n must be a multiple of the memory port's beat of 8 bytes, not 4"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"beat_bytes": 8},
+            "Parameter n must be a multiple of the memory port's beat of 8 bytes, not 4",
+        ),
+    ],
+)
 def test_bad_arguments_are_refused(changes, message):
-    arguments = {"params": SPACE.resolve("sim"), "beat_bytes": 4, "memory_size": 1 << 20, "family": None} | changes
+    arguments = {
+        "params": SPACE.resolve("sim"),
+        "beat_bytes": 4,
+        "memory_size": 1 << 20,
+        "family": None,
+    } | changes
     with pytest.raises(ValueError, match=message):
         PipelinedEngine(**arguments)

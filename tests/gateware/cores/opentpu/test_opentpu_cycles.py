@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The acceptance workloads on compiled gateware: exact, and within their bounds (specification, section 10.3)."""
+"""The acceptance workloads on compiled gateware: exact, and within their bounds (specification,
+section 10.3)."""
+
 import pytest
 
 from quintet.firmware.opentpu.measure.run import measure, open_board, open_ideal
@@ -20,7 +22,8 @@ def check(name):
     assert counters["instructions"] == len(case.words)
     assert counters["bytes_read"] + counters["bytes_written"] == case.traffic
     assert counters["cycles"] == counters["work"] + sum(
-        counters[f"stall_{kind}"] for kind in ("fetch", "operand", "write", "other"))
+        counters[f"stall_{kind}"] for kind in ("fetch", "operand", "write", "other")
+    )
 
 
 # The builds of the differential tests and of the demo: nothing is compiled for these.

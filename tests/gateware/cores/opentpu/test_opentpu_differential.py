@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU's gateware against its golden model: random programs, faults, aborts, bus errors, hazards, properties.
+"""OpenTPU's gateware against its golden model: random programs, faults, aborts, bus errors,
+hazards, properties.
 
-Three builds: one without chaining and with one bank behind the shell's arbiter, and two of 8x8 and 12x12 whose ports have
-a memory each. `make test` runs 2,000 random programs and more; the campaigns of ``test_opentpu_campaigns.py`` go on.
+Three builds: one without chaining and with one bank behind the shell's arbiter, and two of 8x8 and
+12x12 whose ports have a memory each. `make test` runs 2,000 random programs and more; the campaigns
+of ``test_opentpu_campaigns.py`` go on.
 """
+
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL
@@ -61,14 +64,17 @@ def test_nothing_depends_on_nops_syncs_or_timing(bench):
         words = case.words[:-1] if case.words[-1].opcode != programs.OP["HLT"] else case.words
         _, reference = check_case(bench, case, IDEAL)
         low, size = case.ranges[0]
-        expected = bench.memory[low:low + size].copy()
-        for kind, other in (("nops", programs.scatter(words, seed)), ("syncs", programs.scatter(words, seed, sync=True)),
-                            ("padded", programs.pad(words, bench.params["n"]))):
+        expected = bench.memory[low : low + size].copy()
+        for kind, other in (
+            ("nops", programs.scatter(words, seed)),
+            ("syncs", programs.scatter(words, seed, sync=True)),
+            ("padded", programs.pad(words, bench.params["n"])),
+        ):
             changed = sanitised(case, other)
             for behaviour in (IDEAL, random_behaviour(seed)):
                 problems, outcome = check_case(bench, changed, behaviour, seed)
                 assert not problems, (case.name, kind, problems)
-                assert (bench.memory[low:low + size] == expected).all(), (case.name, kind)
+                assert (bench.memory[low : low + size] == expected).all(), (case.name, kind)
                 assert outcome.counters["operations"] == reference.counters["operations"]
 
 
@@ -78,13 +84,15 @@ def test_padded_programs_take_no_longer_than_their_words(ext8):
     for seed in range(40):
         case = programs.random_case(seed, ext8.params)
         if any(w.opcode == programs.OP["ACT"] and w.flags & 0x20 for w in case.words):
-            continue        # published programs do not pool
+            continue  # published programs do not pool
         words = case.words[:-1] if case.words[-1].opcode != programs.OP["HLT"] else case.words
         padded = sanitised(case, programs.pad(words, n))
         problems, outcome = check_case(ext8, padded, IDEAL)
         assert not problems
         traffic = outcome.counters["bytes_read"] + outcome.counters["bytes_written"]
-        assert outcome.counters["cycles"] <= outcome.counters["instructions"] + traffic / n + 40, case.name
+        assert outcome.counters["cycles"] <= outcome.counters["instructions"] + traffic / n + 40, (
+            case.name
+        )
 
 
 def test_hazards(bench):
@@ -105,7 +113,8 @@ def test_a_run_leaves_nothing_behind(bench):
 
 
 def test_a_fault_ends_in_bounded_time(bench):
-    """Section 6: at most 4096 cycles after the fault; here on a memory without delay, whole runs are bounded."""
+    """Section 6: at most 4096 cycles after the fault; here on a memory without delay, whole runs
+    are bounded."""
     for seed in range(40):
         case = programs.random_case(seed, bench.params, legal=False, length=3)
         _, outcome = check_case(bench, case, IDEAL)

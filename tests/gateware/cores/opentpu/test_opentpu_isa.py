@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OpenTPU table against its document: golden words, faults, flags, errors and warnings of the assembler."""
+"""The OpenTPU table against its document: golden words, faults, flags, errors and warnings of the
+assembler."""
+
 import itertools
 import random
 
@@ -54,9 +56,14 @@ WHM 12, 7, 3      # 010003000000000000000700000c
 HLT               # 0700000000000000000000000000
 """
 
-CANONICAL = {"MMC.OS 1, 2, 3": "MMC.SO 1, 2, 3", "WHM 0xABCDEF, 1, 255": "WHM 11259375, 1, 255", "RW 0xab": "RW 171",
-             "SYNC.I 0x1234": "SYNC.I 4660", "RHM 0x123456789, 0xFFF, 256": "RHM 4886718345, 4095, 256",
-             "CFG norm, 0x00010103": "CFG norm, 65795"}
+CANONICAL = {
+    "MMC.OS 1, 2, 3": "MMC.SO 1, 2, 3",
+    "WHM 0xABCDEF, 1, 255": "WHM 11259375, 1, 255",
+    "RW 0xab": "RW 171",
+    "SYNC.I 0x1234": "SYNC.I 4660",
+    "RHM 0x123456789, 0xFFF, 256": "RHM 4886718345, 4095, 256",
+    "CFG norm, 0x00010103": "CFG norm, 65795",
+}
 
 
 def word(text, params=None):
@@ -76,11 +83,14 @@ def test_small_program_word_by_word():
     assert program.data == b"".join(expected)
     assert program.warnings == []
     assert {offset: tuple(line) for offset, line in program.lines.items()} == {
-        14 * k: ("small.a", k + 1) for k in range(12)}
+        14 * k: ("small.a", k + 1) for k in range(12)
+    }
 
 
-@pytest.mark.parametrize("mnemonic, letters, bits", [("MMC", "SOC", (0, 2, 1)), ("ACT", "RQP", (3, 4, 5)),
-                                                     ("SYNC", "I", (0,))])
+@pytest.mark.parametrize(
+    "mnemonic, letters, bits",
+    [("MMC", "SOC", (0, 2, 1)), ("ACT", "RQP", (3, 4, 5)), ("SYNC", "I", (0,))],
+)
 def test_every_flag_combination_in_every_order(mnemonic, letters, bits):
     operands = "" if mnemonic == "SYNC" else " 0, 0, 1"
     for count in range(1, len(letters) + 1):
@@ -100,8 +110,15 @@ def test_lengths_1_255_256():
 
 def test_published_quirks_of_text():
     data = bytes.fromhex(GOLDEN["RW 0xab"])
-    for text in ("RW 0xab", "\t RW\t0xAB  \r\n", "rw 0xab#tight", "RW 0b10101011", "RW 0o253", "RW 1_71",
-                 "\n\n#c\nRW 171"):
+    for text in (
+        "RW 0xab",
+        "\t RW\t0xAB  \r\n",
+        "rw 0xab#tight",
+        "RW 0b10101011",
+        "RW 0o253",
+        "RW 1_71",
+        "\n\n#c\nRW 171",
+    ):
         assert assemble_text(SOFTWARE, text).data == data
 
 
@@ -115,10 +132,17 @@ def test_every_opcode_decodes_or_faults():
             assert (decoded.fault, decoded.detail) == ("illegal_opcode", opcode)
 
 
-ZERO = {"NOP": {1: 0xFF, 2: 0xFF, 3: 2**64 - 1, 4: 2**24 - 1}, "WHM": {1: 0xFF}, "RW": {1: 0xFF, 2: 0xFF, 4: 2**24 - 1},
-        "MMC": {1: 0xF8}, "ACT": {1: 0xC7}, "SYNC": {1: 0xFE, 2: 0xFF, 3: (2**64 - 1) ^ 0xFFFF, 4: 2**24 - 1},
-        "RHM": {1: 0xFF}, "HLT": {1: 0xFF, 2: 0xFF, 3: 2**64 - 1, 4: 2**24 - 1},
-        "CFG": {1: 0xFF, 2: 0xFF, 3: (2**64 - 1) ^ 0xFFFF_FFFF}}
+ZERO = {
+    "NOP": {1: 0xFF, 2: 0xFF, 3: 2**64 - 1, 4: 2**24 - 1},
+    "WHM": {1: 0xFF},
+    "RW": {1: 0xFF, 2: 0xFF, 4: 2**24 - 1},
+    "MMC": {1: 0xF8},
+    "ACT": {1: 0xC7},
+    "SYNC": {1: 0xFE, 2: 0xFF, 3: (2**64 - 1) ^ 0xFFFF, 4: 2**24 - 1},
+    "RHM": {1: 0xFF},
+    "HLT": {1: 0xFF, 2: 0xFF, 3: 2**64 - 1, 4: 2**24 - 1},
+    "CFG": {1: 0xFF, 2: 0xFF, 3: (2**64 - 1) ^ 0xFFFF_FFFF},
+}
 PARTS = {1: 96, 2: 88, 3: 24, 4: 0}
 
 
@@ -146,14 +170,25 @@ def test_lowest_field_number_wins_and_precedence_follows_the_fault_table():
     assert ISA.decode(0x03_00_02_0000000000000040_00003F, sizes)[2:] == ("ub_range", 64)
     assert ISA.decode(0x03_00_02_0000000000000040_00003E, sizes)[2:] == ("acc_range", 65)
     assert ISA.decode(0x03_00_02_FFFFFFFFFFFFFFFF_00003E, sizes)[2:] == ("acc_range", 0xFFFF_FFFF)
-    assert ISA.decode(0x03_00_00_0000000000000000_000000, {"ub_rows": 256, "acc_rows": 256})[2:] == (None, 0)
-    assert ISA.decode(0x03_00_00_0000000000000001_000000, {"ub_rows": 256, "acc_rows": 256})[2:] == ("acc_range", 256)
+    assert ISA.decode(0x03_00_00_0000000000000000_000000, {"ub_rows": 256, "acc_rows": 256})[
+        2:
+    ] == (None, 0)
+    assert ISA.decode(0x03_00_00_0000000000000001_000000, {"ub_rows": 256, "acc_rows": 256})[
+        2:
+    ] == ("acc_range", 256)
     # All 64 bits of the accumulator address count.
     assert ISA.decode(0x04_00_01_0000000100000000_000000, sizes)[2:] == ("acc_range", 0xFFFF_FFFF)
 
 
 def test_what_is_not_built():
-    off = {"ext_sync": False, "ext_norm": False, "ext_conv": False, "ext_pool": False, "ub_rows": 64, "acc_rows": 64}
+    off = {
+        "ext_sync": False,
+        "ext_norm": False,
+        "ext_conv": False,
+        "ext_pool": False,
+        "ub_rows": 64,
+        "acc_rows": 64,
+    }
     sync = ISA.decode(0x05_FF_FF_FFFFFFFFFFFFFFFF_FFFFFF, off)
     assert (sync.instruction.mnemonic, sync.fault) == ("NOP", None)
     assert ISA.decode(word("CFG norm, 0"), off)[2:] == ("illegal_opcode", 0x10)
@@ -167,13 +202,20 @@ def test_what_is_not_built():
     assert ISA.decode(word("ACT.P 64, 0, 1"), {**off, "ext_pool": True}).fault is None
 
 
-@pytest.mark.parametrize("number, legal, illegal", [
-    (0, (0, 0x3, 0x103, 0x10103, 0x20103, 0x1011F), (0x20, 0x30000, 0x200, 0x40000, 0x80000000)),
-    (1, (0, 0x100, 0xFFFFFFFF), ()),
-    (2, (0x10011, 0x11, 0xFFFFFF), (0x10, 0x01, 0, 0x1000011)),
-    (3, (0, 0xFFFFFFFF), ()),
-    (4, (), (0,)),
-])
+@pytest.mark.parametrize(
+    "number, legal, illegal",
+    [
+        (
+            0,
+            (0, 0x3, 0x103, 0x10103, 0x20103, 0x1011F),
+            (0x20, 0x30000, 0x200, 0x40000, 0x80000000),
+        ),
+        (1, (0, 0x100, 0xFFFFFFFF), ()),
+        (2, (0x10011, 0x11, 0xFFFFFF), (0x10, 0x01, 0, 0x1000011)),
+        (3, (0, 0xFFFFFFFF), ()),
+        (4, (), (0,)),
+    ],
+)
 def test_cfg_values(number, legal, illegal):
     for value in legal:
         assert cfg_legal(number, value)
@@ -185,19 +227,42 @@ def test_cfg_values(number, legal, illegal):
 
 def test_cfg_names_and_numbers():
     for number, name in enumerate(CFG_NAMES):
-        assert word(f"CFG {name}, 17") == word(f"cfg {number}, 17") == word(f"CFG {name.upper()}, 17")
+        assert (
+            word(f"CFG {name}, 17") == word(f"cfg {number}, 17") == word(f"CFG {name.upper()}, 17")
+        )
 
 
 def test_registers_faults_and_identity():
     assert (ISA.name, ISA.tag, ISA.program_align) == ("opentpu", "OTPU", 16)
     assert {r.name: r.offset for r in ISA.registers} == {
-        "hostmem_base": 0x100, "hostmem_limit": 0x104, "weights_base": 0x108, "weights_limit": 0x10C,
-        "sigmoid_compat": 0x110, "sync_tag": 0x114, "cfg_norm": 0x120, "cfg_conv": 0x124, "cfg_pool": 0x128,
-        "cfg_poolrow": 0x12C}
+        "hostmem_base": 0x100,
+        "hostmem_limit": 0x104,
+        "weights_base": 0x108,
+        "weights_limit": 0x10C,
+        "sigmoid_compat": 0x110,
+        "sync_tag": 0x114,
+        "cfg_norm": 0x120,
+        "cfg_conv": 0x124,
+        "cfg_pool": 0x128,
+        "cfg_poolrow": 0x12C,
+    }
     assert ISA.fault_codes == {
-        "bad_register": 16, "bad_config": 17, "window": 5, "illegal_opcode": 1, "bad_field": 2, "ub_range": 18,
-        "acc_range": 19, "host_range": 20, "weight_range": 21, "no_weights": 22, "weight_underflow": 23,
-        "weight_overflow": 24, "bus_error": 6, "program_end": 7, "aborted": 8}
+        "bad_register": 16,
+        "bad_config": 17,
+        "window": 5,
+        "illegal_opcode": 1,
+        "bad_field": 2,
+        "ub_range": 18,
+        "acc_range": 19,
+        "host_range": 20,
+        "weight_range": 21,
+        "no_weights": 22,
+        "weight_underflow": 23,
+        "weight_overflow": 24,
+        "bus_error": 6,
+        "program_end": 7,
+        "aborted": 8,
+    }
     for register in ISA.registers[-4:]:
         assert cfg_legal(CFG_NAMES.index(register.name.removeprefix("cfg_")), register.reset)
 
@@ -267,35 +332,59 @@ def test_warnings():
     assert warnings("NOP") == ["x.a:1:4: warning: the program has no HLT: fault program_end"]
     assert warnings("") == ["x.a:1:1: warning: the program has no HLT: fault program_end"]
     assert warnings("RW 0\nMMC 0,0,1\nMMC.S 0,0,1\nHLT") == [
-        "x.a:2:1: warning: the first MMC has no S: fault no_weights"]
+        "x.a:2:1: warning: the first MMC has no S: fault no_weights"
+    ]
     assert warnings("RW 0\n" * 6 + "HLT") == [
-        "x.a:6:1: warning: more tiles pending than the weight queue holds (5): fault weight_overflow"]
+        "x.a:6:1: warning: more tiles pending than the weight queue holds (5): fault "
+        "weight_overflow"
+    ]
     assert warnings("RW 0\n" * 5 + "HLT") == []
     assert warnings("RW 0\n" * 4 + "HLT", {"wfifo_tiles": 1}) == [
-        "x.a:3:1: warning: more tiles pending than the weight queue holds (2): fault weight_overflow "
-        "(1 more of this kind)"]
+        "x.a:3:1: warning: more tiles pending than the weight queue holds (2): fault "
+        "weight_overflow "
+        "(1 more of this kind)"
+    ]
     assert warnings("RW 0\nMMC.S 0,0,1\nMMC.S 0,0,1\nHLT") == [
-        "x.a:3:1: warning: MMC.S with no tile pending: fault weight_underflow"]
-    assert warnings("ACT.RQ 0,0,1\nHLT") == ["x.a:1:1: warning: ACT with both R and Q means neither (func 3)"]
+        "x.a:3:1: warning: MMC.S with no tile pending: fault weight_underflow"
+    ]
+    assert warnings("ACT.RQ 0,0,1\nHLT") == [
+        "x.a:1:1: warning: ACT with both R and Q means neither (func 3)"
+    ]
     assert warnings("RHM 0,0,256\nHLT") == [
-        "x.a:1:1: warning: length 256 is coded 0, which the published functional simulator takes as nothing"]
+        "x.a:1:1: warning: length 256 is coded 0, which the published functional simulator "
+        "takes as nothing"
+    ]
     assert warnings("CFG norm, 0x30000\nHLT") == [
-        "x.a:1:11: warning: 0x30000 is no legal value of norm: fault bad_config"]
+        "x.a:1:11: warning: 0x30000 is no legal value of norm: fault bad_config"
+    ]
     # Words behind HLT are never executed.
     assert warnings("HLT\nMMC 0,0,1") == []
 
 
 def test_warnings_of_what_is_not_built():
-    off = {"ext_sync": False, "ext_norm": False, "ext_conv": False, "ext_pool": False, "ub_rows": 64, "acc_rows": 64}
-    assert warnings("SYNC\nHLT", off) == ["x.a:1:1: warning: SYNC is not built with these parameters: it acts as NOP"]
+    off = {
+        "ext_sync": False,
+        "ext_norm": False,
+        "ext_conv": False,
+        "ext_pool": False,
+        "ub_rows": 64,
+        "acc_rows": 64,
+    }
+    assert warnings("SYNC\nHLT", off) == [
+        "x.a:1:1: warning: SYNC is not built with these parameters: it acts as NOP"
+    ]
     assert warnings("CFG norm, 0\nHLT", off) == [
-        "x.a:1:1: warning: CFG is not built with these parameters: fault illegal_opcode"]
+        "x.a:1:1: warning: CFG is not built with these parameters: fault illegal_opcode"
+    ]
     assert warnings("CFG pool, 0x11\nHLT", {**off, "ext_norm": True}) == [
-        "x.a:1:11: warning: CFG pool is not built with these parameters: fault bad_config"]
+        "x.a:1:11: warning: CFG pool is not built with these parameters: fault bad_config"
+    ]
     assert warnings("RW 0\nMMC.SC 0,0,1\nHLT", off) == [
-        "x.a:2:1: warning: flag C of MMC is not built with these parameters: it is ignored"]
+        "x.a:2:1: warning: flag C of MMC is not built with these parameters: it is ignored"
+    ]
     assert warnings("ACT.P 0,0,1\nHLT", off) == [
-        "x.a:1:1: warning: flag P of ACT is not built with these parameters: fault bad_field"]
+        "x.a:1:1: warning: flag P of ACT is not built with these parameters: fault bad_field"
+    ]
 
 
 def test_files(tmp_path):
@@ -304,21 +393,39 @@ def test_files(tmp_path):
     binary.write_bytes(assemble(SOFTWARE, source).data)
     assert load_program(SOFTWARE, binary).data == load_program(SOFTWARE, source).data
     odd.write_bytes(bytes(15))
-    with pytest.raises(AsmError, match="15 bytes are no whole number of words, expected a multiple of 14 bytes"):
+    with pytest.raises(
+        AsmError, match="15 bytes are no whole number of words, expected a multiple of 14 bytes"
+    ):
         load_program(SOFTWARE, odd)
-    with pytest.raises(AsmError, match="15 bytes are no whole number of words, expected a multiple of 14 bytes"):
+    with pytest.raises(
+        AsmError, match="15 bytes are no whole number of words, expected a multiple of 14 bytes"
+    ):
         disassemble(SOFTWARE, bytes(15))
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.one_of(
-    st.integers(0, 2**112 - 1),
-    st.builds(lambda opcode, rest: opcode << 104 | rest, st.sampled_from((0, 1, 2, 3, 4, 5, 6, 7, 16)),
-              st.integers(0, 2**104 - 1)),
-    st.builds(lambda o, f, n, a, u: o << 104 | f << 96 | n << 88 | a << 24 | u,
-              st.sampled_from((0, 1, 2, 3, 4, 5, 6, 7, 16)), st.integers(0, 0x3F), st.integers(0, 255),
-              st.integers(0, 0x1FFFF), st.integers(0, 0xFFFFFF)),
-), max_size=8), st.sampled_from((None, {"ub_rows": 64, "acc_rows": 64, "ext_sync": False, "ext_pool": False})))
+@given(
+    st.lists(
+        st.one_of(
+            st.integers(0, 2**112 - 1),
+            st.builds(
+                lambda opcode, rest: opcode << 104 | rest,
+                st.sampled_from((0, 1, 2, 3, 4, 5, 6, 7, 16)),
+                st.integers(0, 2**104 - 1),
+            ),
+            st.builds(
+                lambda o, f, n, a, u: o << 104 | f << 96 | n << 88 | a << 24 | u,
+                st.sampled_from((0, 1, 2, 3, 4, 5, 6, 7, 16)),
+                st.integers(0, 0x3F),
+                st.integers(0, 255),
+                st.integers(0, 0x1FFFF),
+                st.integers(0, 0xFFFFFF),
+            ),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from((None, {"ub_rows": 64, "acc_rows": 64, "ext_sync": False, "ext_pool": False})),
+)
 def test_round_trip_of_any_word(words, params):
     data = ISA.store(words)
     assert assemble_text(SOFTWARE, disassemble(SOFTWARE, data, params), params=params).data == data
@@ -338,17 +445,30 @@ STATIC = ("bad_config", "illegal_opcode", "bad_field", "ub_range", "acc_range")
 def test_table_and_model_agree_on_every_fault_of_a_word_alone(preset):
     params = SPACE.resolve(preset)
     rng = random.Random(preset)
-    words = [random_word(ISA, rng, legal=legal, params=given) for given in (None, params)
-             for legal in (True, False, False) for _ in range(60)] + [word for word, _ in illegal_words(ISA, params)]
+    words = [
+        random_word(ISA, rng, legal=legal, params=given)
+        for given in (None, params)
+        for legal in (True, False, False)
+        for _ in range(60)
+    ] + [word for word, _ in illegal_words(ISA, params)]
     seen = set()
     for word in words:
         memory = numpy.zeros(0x8000, dtype=numpy.uint8)
         memory[0x1000:0x101C] = list(ISA.store([word, ISA.encode("HLT")]))
-        outcome = Model(params, memory).run({
-            "program_address": 0x1000, "program_length": 28, "hostmem_base": 0x2000, "hostmem_limit": 0x8000,
-            "weights_base": 0x2000, "weights_limit": 0x8000})
+        outcome = Model(params, memory).run(
+            {
+                "program_address": 0x1000,
+                "program_length": 28,
+                "hostmem_base": 0x2000,
+                "hostmem_limit": 0x8000,
+                "weights_base": 0x2000,
+                "weights_limit": 0x8000,
+            }
+        )
         decoded = ISA.decode(word, params)
-        running = decoded.fault is None and (decoded.values.get("convolve") or decoded.values.get("pool"))
+        running = decoded.fault is None and (
+            decoded.values.get("convolve") or decoded.values.get("pool")
+        )
         if decoded.fault is not None:
             fault = outcome.fault
             assert (fault.name, fault.pc, fault.detail) == (decoded.fault, 0x1000, decoded.detail)

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model: the specification's golden data, a second model in plain integers, properties."""
+"""The golden model: the specification's golden data, a second model in plain integers,
+properties."""
+
 import numpy as np
 import pytest
 
 from quintet.firmware.opentpu.measure.workloads import SMALL_Y, workload
-from quintet.gateware.cores.opentpu.model.arithmetic import IntegerUnit, conv_rows, pool_rows, sigmoid_table
+from quintet.gateware.cores.opentpu.model.arithmetic import (
+    IntegerUnit,
+    conv_rows,
+    pool_rows,
+    sigmoid_table,
+)
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.kernels.opentpu.program import Program
-from tests.gateware.cores.opentpu.bench.programs import case_of, hazard_cases, pad, random_case, scatter
+from tests.gateware.cores.opentpu.bench.programs import (
+    case_of,
+    hazard_cases,
+    pad,
+    random_case,
+    scatter,
+)
 from tests.gateware.cores.opentpu.oracle import slow as opentpu_slow
 
 
@@ -19,6 +32,7 @@ def run(case, **options):
 
 # Golden data of the specification
 
+
 def test_sigmoid_table():
     table = sigmoid_table()
     assert list(table[9:17]) == [128, 187, 225, 243, 251, 254, 255, 255] and table[17] == 255
@@ -27,7 +41,8 @@ def test_sigmoid_table():
     assert [opentpu_slow.sigmoid(v) for v in range(-9, 9)] == list(table)
 
 
-_NORM = {       # norm -> for v = 1000, 1020, -20, -1100, 2^31-1, -2^31: none, ReLU, sigmoid (section 4.9)
+# norm -> for v = 1000, 1020, -20, -1100, 2^31-1, -2^31: none, ReLU, sigmoid (section 4.9)
+_NORM = {
     0x00000: "e8e8ff fcfcff ec0000 b40000 ffffff 000000",
     0x00003: "7d7dff 7f7fff fd000c 760000 ffffff 000000",
     0x00103: "7d7dff 8080ff fe001e 770000 0000ff 000000",
@@ -39,7 +54,7 @@ _NORM = {       # norm -> for v = 1000, 1020, -20, -1100, 2^31-1, -2^31: none, R
 
 @pytest.mark.parametrize("norm", _NORM)
 def test_norm_table(norm):
-    values = np.array([1000, 1020, -20, -1100, 2 ** 31 - 1, -2 ** 31], np.int32)
+    values = np.array([1000, 1020, -20, -1100, 2**31 - 1, -(2**31)], np.int32)
     unit = IntegerUnit(n=2, ub_rows=64, acc_rows=64)
     got = []
     for func in (0, 1, 2):
@@ -66,8 +81,12 @@ def test_small_job():
     model = Model(case.params, case.memory)
     outcome = model.run(case.registers)
     assert outcome.status == "done" and outcome.fault is None
-    assert outcome.counters == {"instructions": 12, "operations": 144, "bytes_read": 12 * 14 + 2 * 16 + 12,
-                                "bytes_written": 24}
+    assert outcome.counters == {
+        "instructions": 12,
+        "operations": 144,
+        "bytes_read": 12 * 14 + 2 * 16 + 12,
+        "bytes_written": 24,
+    }
     assert case.memory[0x2010:0x2028].tobytes() == bytes.fromhex(SMALL_Y)
     assert model.acc[:3].tolist() == [[3, 13, 4, 8], [11, 1, -4, 6], [110, -70, 0, -40]]
     assert model.acc[8:11].tolist() == [[11, 11, -2, 4], [15, -9, -6, 8], [150, -140, -100, 10]]
@@ -83,7 +102,7 @@ def test_accumulators_wrap():
     program.rhm(0, 0, 256)
     program.rw(0)
     program.mmc(0, 0, 1, switch=True, overwrite=True)
-    for _ in range(2 ** 31 // step):
+    for _ in range(2**31 // step):
         program.mmc(0, 0, 1)
     for k in range(4):
         program.cfg("norm", 8 * k)
@@ -95,11 +114,12 @@ def test_accumulators_wrap():
     memory, outcome = run(case)
     assert outcome.status == "done"
     at = case.registers["hostmem_base"] + 256 * 4
-    value = int.from_bytes(memory[at:at + 16:4].tobytes(), "little", signed=True)
-    assert value == -2 ** 31 + step
+    value = int.from_bytes(memory[at : at + 16 : 4].tobytes(), "little", signed=True)
+    assert value == -(2**31) + step
 
 
 # Against a second model
+
 
 @pytest.mark.parametrize("preset", ["sim", "sim-ext", "sim-plain", "85f-8x8", "85f-12x12"])
 def test_random_programs(preset):
@@ -127,18 +147,30 @@ def test_hazard_programs_are_legal():
 
 # Properties
 
+
 @pytest.mark.parametrize("change", ["pad", "nop", "sync"])
 def test_insertions_change_nothing(change):
     params = SPACE.resolve("sim-ext")
     for seed in range(10):
         case = random_case(seed, params)
         base, outcome = run(case)
-        words = pad(case.words, 4) if change == "pad" else scatter(case.words, seed, sync=change == "sync")
+        words = (
+            pad(case.words, 4)
+            if change == "pad"
+            else scatter(case.words, seed, sync=change == "sync")
+        )
         # The longer program lies behind everything else, so that the rest of memory is the same.
         at = len(case.memory)
         data = b"".join(word.pack() for word in words)
-        longer = np.concatenate([case.memory, np.frombuffer(data + bytes(-len(data) % 64), np.uint8)])
-        registers = {**case.registers, "program_address": at, "program_length": len(data), "window_limit": len(longer)}
+        longer = np.concatenate(
+            [case.memory, np.frombuffer(data + bytes(-len(data) % 64), np.uint8)]
+        )
+        registers = {
+            **case.registers,
+            "program_address": at,
+            "program_length": len(data),
+            "window_limit": len(longer),
+        }
         result = Model(params, longer).run(registers)
         assert result.status == "done"
         assert np.array_equal(longer[:at], base)
@@ -163,8 +195,9 @@ def test_trace_names_every_written_byte():
     written, pcs = np.zeros(len(case.memory), bool), set()
 
     def trace(pc, address, size):
-        written[address:address + size] = True
+        written[address : address + size] = True
         pcs.add(pc)
+
     memory, outcome = run(case, trace=trace)
     assert not (memory != case.memory)[~written].any() and written.any()
     for pc in pcs:
@@ -177,7 +210,9 @@ def test_sync_tag():
     program.hlt()
     for ext, tag in ((True, 0x1234), (False, 0)):
         params = SPACE.resolve("sim", {"ext_sync": ext})
-        case = case_of("sync", params, program.words, np.zeros((4, 4), np.int8), np.zeros((1, 4, 4), np.int8))
+        case = case_of(
+            "sync", params, program.words, np.zeros((4, 4), np.int8), np.zeros((1, 4, 4), np.int8)
+        )
         _, outcome = run(case)
         assert outcome.status == "done" and outcome.values == {"sync_tag": tag}
 
@@ -197,30 +232,44 @@ def test_unbuilt_extensions_are_ignored_as_published():
     memory, outcome = run(case)
     assert outcome.status == "done"
     at = case.registers["hostmem_base"]
-    assert np.array_equal(memory[at + 16:at + 32], memory[at:at + 16])
+    assert np.array_equal(memory[at + 16 : at + 32], memory[at : at + 16])
 
 
 def test_norm_reset_is_wired_in():
-    for params, registers in ((SPACE.resolve("sim", {"norm_reset": 0x10102}), {}),
-                              (SPACE.resolve("up5k-4x4", {"norm_reset": 0x10102}), {"cfg_norm": 5}),
-                              (SPACE.resolve("sim"), {"cfg_norm": 0x10102})):
+    for params, registers in (
+        (SPACE.resolve("sim", {"norm_reset": 0x10102}), {}),
+        (SPACE.resolve("up5k-4x4", {"norm_reset": 0x10102}), {"cfg_norm": 5}),
+        (SPACE.resolve("sim"), {"cfg_norm": 0x10102}),
+    ):
         case = workload("W18")
         memory = case.memory.copy()
         assert Model(params, memory).run({**case.registers, **registers}).status == "done"
-        # Row 8 after two products, [11, 11, -2, 4] with ReLU's rows shifted too: a quarter, rounded.
+        # Row 8 after two products, [11, 11, -2, 4] with ReLU's rows shifted too: a quarter,
+        # rounded.
         first = np.clip((np.array([3, 13, 4, 8]) + 2) >> 2, 0, 127)
         second = first @ np.array([[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]])
-        second = second + np.array([1, 2, 3, 4]) @ np.array([[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]])
+        second = second + np.array([1, 2, 3, 4]) @ np.array(
+            [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]]
+        )
         assert memory[0x201C:0x2020].view(np.int8).tolist() == ((second + 2) >> 2).tolist()
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"mode": "float16"}, "mode must be one of int8, float32"),
-    ({"hostmem": np.zeros((1, 4), np.float32)}, "belong to mode float32"),
-    ({"mode": "float32"}, "hostmem must be a float32 array of shape"),
-    ({"mode": "float32", "hostmem": np.zeros((1, 4), np.float32), "weights": np.zeros((1, 4, 5), np.float32)},
-     "weights must be a float32 array of shape"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"mode": "float16"}, "mode must be one of int8, float32"),
+        ({"hostmem": np.zeros((1, 4), np.float32)}, "belong to mode float32"),
+        ({"mode": "float32"}, "hostmem must be a float32 array of shape"),
+        (
+            {
+                "mode": "float32",
+                "hostmem": np.zeros((1, 4), np.float32),
+                "weights": np.zeros((1, 4, 5), np.float32),
+            },
+            "weights must be a float32 array of shape",
+        ),
+    ],
+)
 def test_constructor_refuses(change, message):
     arguments = {"memory": np.zeros(64, np.uint8), **change}
     with pytest.raises(ValueError, match=message):
@@ -229,16 +278,19 @@ def test_constructor_refuses(change, message):
 
 # Float mode (section 5, erratum 19)
 
+
 def test_float_mode():
     case = workload("W18")
     host = np.zeros((16, 4), np.float32)
     host[:3] = case.memory[0x2000:0x200C].view(np.int8).reshape(3, 4)
     weights = case.memory[0x3000:0x3020].view(np.int8).reshape(2, 4, 4).astype(np.float32)
     image = case.memory.copy()
-    outcome = Model(case.params, case.memory, mode="float32", hostmem=host, weights=weights).run(case.registers)
+    outcome = Model(case.params, case.memory, mode="float32", hostmem=host, weights=weights).run(
+        case.registers
+    )
     assert outcome.status == "done" and outcome.counters["operations"] == 144
-    assert np.array_equal(case.memory, image)       # results are in hostmem
+    assert np.array_equal(case.memory, image)  # results are in hostmem
     sums = np.maximum(host[:3] @ weights[0], 0) @ weights[1] + host[:3] @ weights[1]
     assert np.allclose(host[4:7], 255 / (1 + np.exp(-sums.astype(np.float64))), rtol=1e-5)
     assert np.array_equal(host[7:10], sums)
-    assert sums.max() > 127     # nothing was truncated
+    assert sums.max() > 127  # nothing was truncated

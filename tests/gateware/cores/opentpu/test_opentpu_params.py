@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Parameters and presets of section 8."""
+
 import pytest
 
 from quintet.gateware.cores.opentpu.params import NO_DSP_LIMIT, SPACE, norm_legal
@@ -23,38 +24,72 @@ TABLE = {
 @pytest.mark.parametrize("name", TABLE)
 def test_presets(name):
     values = SPACE.resolve(name)
-    assert tuple(values[key] for key in
-                 ("n", "ub_rows", "acc_rows", "multiplier", "banks", "fetch_words", "ext_norm")) == TABLE[name]
-    assert values["wfifo_tiles"] == 4 and values["chain"] == (values["banks"] == 2) and values["ext_sync"]
+    assert (
+        tuple(
+            values[key]
+            for key in (
+                "n",
+                "ub_rows",
+                "acc_rows",
+                "multiplier",
+                "banks",
+                "fetch_words",
+                "ext_norm",
+            )
+        )
+        == TABLE[name]
+    )
+    assert (
+        values["wfifo_tiles"] == 4
+        and values["chain"] == (values["banks"] == 2)
+        and values["ext_sync"]
+    )
     assert not values["ext_conv"] and not values["ext_pool"] and values["norm_reset"] == 0
 
 
 def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
-    assert SPACE.resolve("85f-8x8-conv") == {**SPACE.resolve("85f-8x8"), "ext_conv": True, "ext_pool": True}
+    assert SPACE.resolve("85f-8x8-conv") == {
+        **SPACE.resolve("85f-8x8"),
+        "ext_conv": True,
+        "ext_pool": True,
+    }
 
 
 def test_default_and_board_presets():
     assert SPACE.default_preset == "85f-8x8"
-    assert [SPACE.preset_for(f) for f in ("85f", "45f", "25f", "up5k", "hx8k", "sim")] == \
-        ["85f-8x8", "45f-8x8", "25f-4x4", "up5k-4x4", "hx8k-4x4", "sim"]
+    assert [SPACE.preset_for(f) for f in ("85f", "45f", "25f", "up5k", "hx8k", "sim")] == [
+        "85f-8x8",
+        "45f-8x8",
+        "25f-4x4",
+        "up5k-4x4",
+        "hx8k-4x4",
+        "sim",
+    ]
 
 
-@pytest.mark.parametrize("name, value, message", [
-    ("n", 7, "parameter n must be an even number from 2 to 64, not 7"),
-    ("n", 66, "parameter n must be an even number from 2 to 64, not 66"),
-    ("n", True, "parameter n must be"),
-    ("ub_rows", 1000, "parameter ub_rows must be a power of two from 64 to 65536, not 1000"),
-    ("acc_rows", 32, "parameter acc_rows must be a power of two"),
-    ("banks", 3, "parameter banks must be one of 1, 2, not 3"),
-    ("wfifo_tiles", 0, "parameter wfifo_tiles must be 1 to 16, not 0"),
-    ("fetch_words", 1, "parameter fetch_words must be 2 to 64, not 1"),
-    ("multiplier", "mul", "parameter multiplier must be one of dsp, dsp_pair, lut, rows, not 'mul'"),
-    ("dsp_limit", -1, "parameter dsp_limit must be 0 to 4096, not -1"),
-    ("chain", "yes", "parameter chain must be one of false, true, not 'yes'"),
-    ("norm_reset", 0x30000, "parameter norm_reset must be a legal norm value"),
-    ("norm_reset", 0x20, "parameter norm_reset must be a legal norm value"),
-    ("nn", 1, "opentpu has no parameter 'nn'"),
-])
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("n", 7, "parameter n must be an even number from 2 to 64, not 7"),
+        ("n", 66, "parameter n must be an even number from 2 to 64, not 66"),
+        ("n", True, "parameter n must be"),
+        ("ub_rows", 1000, "parameter ub_rows must be a power of two from 64 to 65536, not 1000"),
+        ("acc_rows", 32, "parameter acc_rows must be a power of two"),
+        ("banks", 3, "parameter banks must be one of 1, 2, not 3"),
+        ("wfifo_tiles", 0, "parameter wfifo_tiles must be 1 to 16, not 0"),
+        ("fetch_words", 1, "parameter fetch_words must be 2 to 64, not 1"),
+        (
+            "multiplier",
+            "mul",
+            "parameter multiplier must be one of dsp, dsp_pair, lut, rows, not 'mul'",
+        ),
+        ("dsp_limit", -1, "parameter dsp_limit must be 0 to 4096, not -1"),
+        ("chain", "yes", "parameter chain must be one of false, true, not 'yes'"),
+        ("norm_reset", 0x30000, "parameter norm_reset must be a legal norm value"),
+        ("norm_reset", 0x20, "parameter norm_reset must be a legal norm value"),
+        ("nn", 1, "opentpu has no parameter 'nn'"),
+    ],
+)
 def test_refused(name, value, message):
     with pytest.raises(ParameterError, match=message):
         SPACE.resolve(None, {name: value})
@@ -62,7 +97,9 @@ def test_refused(name, value, message):
 
 def test_dsp_limit_needs_dsps():
     for preset, multiplier in (("hx8k-4x4", "lut"), ("hx8k-4x4-rows", "rows")):
-        with pytest.raises(ParameterError, match=f"dsp_limit has no meaning with multiplier = {multiplier}"):
+        with pytest.raises(
+            ParameterError, match=f"dsp_limit has no meaning with multiplier = {multiplier}"
+        ):
             SPACE.resolve(preset, {"dsp_limit": 8})
     assert SPACE.resolve(None)["dsp_limit"] == NO_DSP_LIMIT
 
@@ -75,7 +112,19 @@ def test_norm_legal_is_exactly_the_fields():
 
 def test_what_a_job_demands():
     kinds = {name: p.job for name, p in SPACE.parameters.items()}
-    assert kinds == {"n": "equal", "norm_reset": "equal", "ub_rows": "at_least", "acc_rows": "at_least",
-                     "wfifo_tiles": "at_least", "ext_sync": "at_least", "ext_norm": "at_least",
-                     "ext_conv": "at_least", "ext_pool": "at_least", "banks": "free", "fetch_words": "free",
-                     "multiplier": "free", "dsp_limit": "free", "chain": "free"}
+    assert kinds == {
+        "n": "equal",
+        "norm_reset": "equal",
+        "ub_rows": "at_least",
+        "acc_rows": "at_least",
+        "wfifo_tiles": "at_least",
+        "ext_sync": "at_least",
+        "ext_norm": "at_least",
+        "ext_conv": "at_least",
+        "ext_pool": "at_least",
+        "banks": "free",
+        "fetch_words": "free",
+        "multiplier": "free",
+        "dsp_limit": "free",
+        "chain": "free",
+    }

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The small engine against the golden model, and what its own parts refuse."""
+
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL
@@ -24,7 +25,8 @@ def test_runs_of_nops(bench):
 
 
 def test_a_nop_takes_six_cycles():
-    """Eight words a request, fields of a word in five cycles: 6.25 (17 where each word is asked for by itself)."""
+    """Eight words a request, fields of a word in five cycles: 6.25 (17 where each word is asked for
+    by itself)."""
     bench = checks.shared_bench("lean4")
     cycles = {}
     for count in (100, 1100):
@@ -64,30 +66,66 @@ def test_hazards(bench):
 def test_which_builds_are_small():
     small = SPACE.resolve("up5k-4x4")
     assert small_fits(small, 4) and variant(small, 4) is SmallEngine
-    for changes in ({"banks": 2}, {"chain": True}, {"ext_norm": True}, {"ext_conv": True}, {"ext_pool": True},
-                    {"norm_reset": 3}, {"n": 8}, {"ub_rows": 256}, {"dsp_limit": 3}):
+    for changes in (
+        {"banks": 2},
+        {"chain": True},
+        {"ext_norm": True},
+        {"ext_conv": True},
+        {"ext_pool": True},
+        {"norm_reset": 3},
+        {"n": 8},
+        {"ub_rows": 256},
+        {"dsp_limit": 3},
+    ):
         assert not small_fits(small | changes, 4), changes
     assert small_fits(small, 2) and not small_fits(small, 1) and not small_fits(small, 8)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"beat_bytes": 1}, "The small engine has one bank, no chaining, no extension but SYNC, n = 4 and beats of 2 or 4 bytes"),
-])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"beat_bytes": 1},
+            "The small engine has one bank, no chaining, no extension but SYNC, n = 4 and "
+            "beats of 2 or 4 bytes",
+        ),
+    ],
+)
 def test_bad_arguments_are_refused(changes, message):
-    arguments = {"params": SPACE.resolve("up5k-4x4"), "beat_bytes": 4, "memory_size": 1 << 17, "family": None} | changes
+    arguments = {
+        "params": SPACE.resolve("up5k-4x4"),
+        "beat_bytes": 4,
+        "memory_size": 1 << 17,
+        "family": None,
+    } | changes
     with pytest.raises(ValueError, match=message):
         SmallEngine(**arguments)
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ("load TRANSFER;", "load REMAIN;", "Micro-instruction 'load REMAIN' reads what the one before it writes"),
-    ("stop:       hold ?BUSY stop\n            hold ?TROUBLE", "stop: load #1 >T ?BUSY stop\n load #1 >CODE ?TROUBLE",
-     "Micro-instruction 'load #1 >T \\?BUSY stop' waits and leaves the fields of the next word no cycle"),
-    ("copy TRANSFER", "idle: copy TRANSFER", "Label idle stands twice"),
-    ("copy TRANSFER", "copy TRANSFER\n" + 100 * "load #1\n", "more than 256"),
-    ("load TRANSFER", "load TRANSFERRED", "No register 'TRANSFERRED' for 'load TRANSFERRED', expected one of PROGRAM, LENGTH"),
-    ("illegal:", "unlawful:", "has no entry illegal"),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        (
+            "load TRANSFER;",
+            "load REMAIN;",
+            "Micro-instruction 'load REMAIN' reads what the one before it writes",
+        ),
+        (
+            "stop:       hold ?BUSY stop\n            hold ?TROUBLE",
+            "stop: load #1 >T ?BUSY stop\n load #1 >CODE ?TROUBLE",
+            "Micro-instruction 'load #1 >T \\?BUSY stop' waits and leaves the fields of the "
+            "next word no cycle",
+        ),
+        ("copy TRANSFER", "idle: copy TRANSFER", "Label idle stands twice"),
+        ("copy TRANSFER", "copy TRANSFER\n" + 100 * "load #1\n", "more than 256"),
+        (
+            "load TRANSFER",
+            "load TRANSFERRED",
+            "No register 'TRANSFERRED' for 'load TRANSFERRED', expected one of PROGRAM, LENGTH",
+        ),
+        ("illegal:", "unlawful:", "has no entry illegal"),
+    ],
+)
 def test_microprogram_fits_and_is_checked(monkeypatch, old, new, message):
     program = small_program.microprogram(SPACE.resolve("up5k-4x4"))
     assert len(program.words) <= 256 and program.labels["idle"] == 0
@@ -124,7 +162,9 @@ def test_icebreaker_reaches_its_clock(tmp_path, monkeypatch, seed):
 
 def test_engine_is_small(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    engine = SmallEngine(params=SPACE.resolve("up5k-4x4"), beat_bytes=4, memory_size=1 << 17, family="ice40")
+    engine = SmallEngine(
+        params=SPACE.resolve("up5k-4x4"), beat_bytes=4, memory_size=1 << 17, family="ice40"
+    )
     cells = synthesise(engine, "ice40", "area")
     assert cells["ICESTORM_LC"] <= 2200
     assert cells["SB_MAC16"] == 8 and cells["SB_RAM40_4K"] == 22

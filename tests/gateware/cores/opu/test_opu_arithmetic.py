@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rounding of section 4.4: the model's arithmetic and the document's rule for hardware, against exact fractions."""
+"""Rounding of section 4.4: the model's arithmetic and the document's rule for hardware, against
+exact fractions."""
+
 import random
 from fractions import Fraction
 
@@ -47,12 +49,26 @@ def some(rng, bits, bound=None):
     if kind == 0:
         return rng.choice((low, low + 1, -1, 0, 1, top - 1, top))
     if kind == 1:
-        return max(low, min(top, rng.choice((-1, 1)) * ((1 << rng.randrange(bits)) + rng.randrange(-1, 2))))
+        return max(
+            low, min(top, rng.choice((-1, 1)) * ((1 << rng.randrange(bits)) + rng.randrange(-1, 2)))
+        )
     return rng.randrange(low, top + 1) >> rng.randrange(bits)
 
 
 def shift(rng, t):
-    edge = (0, 1, -1, t.left_most, t.left_cap, -t.right_most, -t.right_most - 1, -t.fraction_bits, -t.fraction_bits - 1, 127, -128)
+    edge = (
+        0,
+        1,
+        -1,
+        t.left_most,
+        t.left_cap,
+        -t.right_most,
+        -t.right_most - 1,
+        -t.fraction_bits,
+        -t.fraction_bits - 1,
+        127,
+        -128,
+    )
     return rng.choice((rng.randrange(-128, 128), rng.randrange(-40, 41), rng.choice(edge)))
 
 
@@ -65,12 +81,18 @@ def test_conv_and_conv_acc(types):
     rng, t = random.Random(types), TYPE_SETS[types]
     for _ in range(COUNT // 4):
         e = shift(rng, t)
-        before, sums = (column([some(rng, bits, bound) for _ in range(4)]) for bits, bound in
-                        ((t.ofm, None), (t.dot_bits, 1 << t.dot_log2)))
+        before, sums = (
+            column([some(rng, bits, bound) for _ in range(4)])
+            for bits, bound in ((t.ofm, None), (t.dot_bits, 1 << t.dot_log2))
+        )
         got = arithmetic.conv_acc(before, sums, e, t)
         for k in range(4):
             exact = kappa(before[k].item() + sums[k].item() * power(e), t.ofm)
-            assert got[k] == exact == hardware_acc(before[k].item(), sums[k].item(), e, t), (before[k], sums[k], e)
+            assert got[k] == exact == hardware_acc(before[k].item(), sums[k].item(), e, t), (
+                before[k],
+                sums[k],
+                e,
+            )
 
 
 @pytest.mark.parametrize("types", TYPE_SETS)
@@ -80,24 +102,47 @@ def test_conv_bias(types):
         f, b = shift(rng, t), shift(rng, t)
         if rng.random() < 0.4:
             b = max(-128, min(127, f + rng.randrange(-t.dot_bits, t.bias)))
-        bias, sums = (column([some(rng, bits, bound) for _ in range(4)]) for bits, bound in
-                      ((t.bias, None), (t.dot_bits, 1 << t.dot_log2)))
-        if rng.random() < 0.3:                             # terms that cancel
+        bias, sums = (
+            column([some(rng, bits, bound) for _ in range(4)])
+            for bits, bound in ((t.bias, None), (t.dot_bits, 1 << t.dot_log2))
+        )
+        if rng.random() < 0.3:  # terms that cancel
             one = 1 << rng.randrange(t.bias - 1)
             bias[0], sums[0], b = one, -1, max(-128, min(127, f - one.bit_length() + 1))
         got = arithmetic.conv_bias(bias, sums, f, b, t)
         assert got.dtype == np.int64
         for k in range(4):
             exact = kappa(bias[k].item() * power(b) + sums[k].item() * power(f), t.ofm)
-            assert got[k] == exact == hardware_bias(bias[k].item(), sums[k].item(), f, b, t), (bias[k], sums[k], f, b)
+            assert got[k] == exact == hardware_bias(bias[k].item(), sums[k].item(), f, b, t), (
+                bias[k],
+                sums[k],
+                f,
+                b,
+            )
 
 
 @pytest.mark.parametrize("types", TYPE_SETS)
 def test_store_rounds_half_up(types):
     t = TYPE_SETS[types]
     half, low, high = 1 << t.store_shift - 1, *t.ofm_range
-    values = [low, low + half - 1, low + half, -3 * half - 1, -3 * half, -half - 1, -half, -1, 0, half - 1, half, 3 * half - 1,
-              3 * half, high - half, high - half + 1, high]
+    values = [
+        low,
+        low + half - 1,
+        low + half,
+        -3 * half - 1,
+        -3 * half,
+        -half - 1,
+        -half,
+        -1,
+        0,
+        half - 1,
+        half,
+        3 * half - 1,
+        3 * half,
+        high - half,
+        high - half + 1,
+        high,
+    ]
     got = arithmetic.requantise(column(values), t)
     assert got.tolist() == [kappa(Fraction(v) * power(-t.store_shift), t.ifm) for v in values]
 
@@ -117,12 +162,18 @@ def test_dot_is_exact_at_its_bound():
         window = np.full((1, 1, 64), -(1 << t.ifm - 1), np.int64)
         taps = np.full((1, 64), -(1 << t.ker - 1), np.int64)
         assert arithmetic.dot(window, taps)[0, 0, 0] == 1 << t.dot_log2
-        assert arithmetic.conv_acc(-1, arithmetic.dot(window, taps), 0, t) == min((1 << t.dot_log2) - 1, t.ofm_range[1])
+        assert arithmetic.conv_acc(-1, arithmetic.dot(window, taps), 0, t) == min(
+            (1 << t.dot_log2) - 1, t.ofm_range[1]
+        )
 
 
 def test_pool_of_windows_that_overlap_and_leave_rows():
     x = np.arange(5 * 7).reshape(5, 7, 1) * np.array([1, -1])
     got = arithmetic.pool(x, (2, 3, 2, 3))
-    assert got.shape == (2, 2, 2) and got[..., 0].tolist() == [[9, 12], [23, 26]] and got[..., 1].tolist() == [[0, -3], [-14, -17]]
+    assert (
+        got.shape == (2, 2, 2)
+        and got[..., 0].tolist() == [[9, 12], [23, 26]]
+        and got[..., 1].tolist() == [[0, -3], [-14, -17]]
+    )
     assert arithmetic.pool(x, (1, 1, 1, 1)).tolist() == x.tolist()
     assert arithmetic.pool(x, (5, 7, 7, 7)).tolist() == [[[34, 0]]]

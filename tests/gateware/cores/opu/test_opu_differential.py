@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OPU's gateware against its golden model: random programs, directed ones, every fault, aborts, bus errors, resets.
+"""The OPU's gateware against its golden model: random programs, directed ones, every fault, aborts,
+bus errors, resets.
 
-Three builds, one for each type set: the smallest behind the shell's arbiter, 32-bit sums with two banks of ``ifm``, and 16-bit
-data with two banks of each. `make test` runs 1,000 random programs and more; the campaigns of ``test_opu_campaigns.py`` go on.
+Three builds, one for each type set: the smallest behind the shell's arbiter, 32-bit sums with two
+banks of ``ifm``, and 16-bit data with two banks of each. `make test` runs 1,000 random programs and
+more; the campaigns of ``test_opu_campaigns.py`` go on.
 """
+
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL
@@ -54,7 +57,11 @@ def test_a_run_leaves_nothing_behind(bench):
     case = opu_programs.random_case(7, bench.params, budget=4000)
     first = None
     for seed in range(5):
-        check_case(bench, opu_programs.random_case(100 + seed, bench.params, legal=seed % 2 == 0, budget=4000), IDEAL)
+        check_case(
+            bench,
+            opu_programs.random_case(100 + seed, bench.params, legal=seed % 2 == 0, budget=4000),
+            IDEAL,
+        )
         problems, outcome = check_case(bench, case, IDEAL)
         assert not problems, problems
         first = first or outcome
@@ -62,7 +69,8 @@ def test_a_run_leaves_nothing_behind(bench):
 
 
 def test_a_run_ends_in_bounded_time(bench):
-    """On a memory without delay no program, legal or not, takes longer than its instructions one after another."""
+    """On a memory without delay no program, legal or not, takes longer than its instructions one
+    after another."""
     for seed in range(30):
         case = opu_programs.random_case(seed, bench.params, legal=seed % 2 == 0, budget=8000)
         _, outcome = check_case(bench, case, IDEAL)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of the OPU's engine alone: refusals, the region table, fetch, derived numbers, requests, packing of stores."""
+"""Parts of the OPU's engine alone: refusals, the region table, fetch, derived numbers, requests,
+packing of stores."""
+
 import random
 
 import pytest
@@ -31,13 +33,18 @@ def simulate(part, *testbenches, background=()):
     sim.run()
 
 
-@pytest.mark.parametrize("change, arguments, message", [
-    ({}, {"beat_bytes": 8}, "Beat size must be at most pi elements of ifm, 4 bytes, not 8"),
-    ({"out_lanes": 3}, {}, "Parameter out_lanes must be a power of two, not 3"),
-])
+@pytest.mark.parametrize(
+    "change, arguments, message",
+    [
+        ({}, {"beat_bytes": 8}, "Beat size must be at most pi elements of ifm, 4 bytes, not 8"),
+        ({"out_lanes": 3}, {}, "Parameter out_lanes must be a power of two, not 3"),
+    ],
+)
 def test_refusals(change, arguments, message):
     with pytest.raises(ValueError, match=message.replace("(", r"\(")):
-        PipelinedEngine(**{"params": {**PARAMS, **change}, "beat_bytes": 2, "memory_size": 1 << 16, **arguments})
+        PipelinedEngine(
+            **{"params": {**PARAMS, **change}, "beat_bytes": 2, "memory_size": 1 << 16, **arguments}
+        )
 
 
 def test_the_engine_follows_its_parameter():
@@ -61,12 +68,14 @@ def test_legal_values_are_those_of_the_table():
                     ctx.set(bits, raw)
                     await ctx.delay(1e-9)
                     assert ctx.get(out) == (field.extract(raw << field.lo) is None), (field, raw)
+
             sim = Simulator(m)
             sim.add_testbench(drive)
             sim.run()
 
 
 # The region table
+
 
 def test_region_table():
     table = RegionTable()
@@ -86,20 +95,29 @@ def test_region_table():
             ctx.set(table.write, 1)
             await ctx.tick()
             ctx.set(table.write, 0)
+
         for r in range(16):
             assert await read(0x40 + r) == r << 28 and await read(0x50 + r) == 1 << 28
-        for word, value, kept in ((0x45, 0x1234_5678, 0x1234_5640), (0x55, 0x1000_0040, 0x1000_0000), (0x51, 0x0FFF_FFFF, 0x0FFF_FFC0),
-                                  (0x52, 0xFFFF_FFFF, 0x1000_0000), (0x53, 0, 0), (0x4F, 0xFFFF_FFFF, 0xFFFF_FFC0)):
+        for word, value, kept in (
+            (0x45, 0x1234_5678, 0x1234_5640),
+            (0x55, 0x1000_0040, 0x1000_0000),
+            (0x51, 0x0FFF_FFFF, 0x0FFF_FFC0),
+            (0x52, 0xFFFF_FFFF, 0x1000_0000),
+            (0x53, 0, 0),
+            (0x4F, 0xFFFF_FFFF, 0xFFFF_FFC0),
+        ):
             await write(word, value)
             assert await read(word) == kept
         assert await read(0x44) == 4 << 28 and await read(0x54) == 1 << 28
         ctx.set(table.number, 5)
         await ctx.tick()
         assert ctx.get(table.base) == 0x1234_5640 >> 6 and ctx.get(table.limit) == 1 << 22
+
     simulate(table, drive)
 
 
 # Fetch
+
 
 @pytest.mark.parametrize("beat", [1, 2, 4, 8])
 def test_fetch(beat):
@@ -111,13 +129,18 @@ def test_fetch(beat):
     async def serve(ctx):
         ctx.set(fetch.memory.req.ready, 1)
         while True:
-            _, _, valid, request = await ctx.tick().sample(fetch.memory.req.valid, fetch.memory.req.payload)
+            _, _, valid, request = await ctx.tick().sample(
+                fetch.memory.req.valid, fetch.memory.req.payload
+            )
             if valid:
                 asked.append((request.address, (request.beats + 1) * beat))
                 ctx.set(fetch.memory.req.ready, 0)
                 for k in range(request.beats + 1):
                     at = request.address + k * beat
-                    ctx.set(fetch.memory.r.payload.data, int.from_bytes(memory[at:at + beat], "little"))
+                    ctx.set(
+                        fetch.memory.r.payload.data,
+                        int.from_bytes(memory[at : at + beat], "little"),
+                    )
                     ctx.set(fetch.memory.r.payload.last, k == request.beats)
                     ctx.set(fetch.memory.r.payload.error, at == 1024)
                     ctx.set(fetch.memory.r.valid, 1)
@@ -126,11 +149,21 @@ def test_fetch(beat):
                 ctx.set(fetch.memory.req.ready, 1)
 
     async def drive(ctx):
-        # program and window in units of 64 bytes, length; words expected, whether the window ends them
+        # program and window in units of 64 bytes, length; words expected, whether the window ends
+        # them
         for program, length, low, high, words, outside in (
-                (1, 100, 0, 64, 25, 0), (2, 0, 0, 64, 0, 0), (3, 7, 0, 64, 1, 0), (0, 1 << 30, 0, 3, 48, 1), (5, 64, 5, 6, 16, 1),
-                (5, 60, 5, 6, 15, 0), (4, 64, 5, 6, 0, 1), (9, 64, 5, 6, 0, 1), (15, 260, 0, 1 << 20, 65, 0), (6, 66, 5, 7, 16, 1),
-                (5, 3, 5, 6, 0, 0)):
+            (1, 100, 0, 64, 25, 0),
+            (2, 0, 0, 64, 0, 0),
+            (3, 7, 0, 64, 1, 0),
+            (0, 1 << 30, 0, 3, 48, 1),
+            (5, 64, 5, 6, 16, 1),
+            (5, 60, 5, 6, 15, 0),
+            (4, 64, 5, 6, 0, 1),
+            (9, 64, 5, 6, 0, 1),
+            (15, 260, 0, 1 << 20, 65, 0),
+            (6, 66, 5, 7, 16, 1),
+            (5, 3, 5, 6, 0, 0),
+        ):
             ctx.set(fetch.program, program)
             ctx.set(fetch.length, length)
             ctx.set(fetch.window_base, low)
@@ -151,9 +184,14 @@ def test_fetch(beat):
                 assert cycles < 2000
             assert ctx.get(fetch.outside) == outside and ctx.get(fetch.idle)
             begin = 64 * program
-            assert got == [int.from_bytes(memory[begin + 4 * k:begin + 4 * k + 4], "little") for k in range(words)]
+            assert got == [
+                int.from_bytes(memory[begin + 4 * k : begin + 4 * k + 4], "little")
+                for k in range(words)
+            ]
             bad = {1024 // beat * beat + k for k in range(beat)}
-            assert errors == [bool(bad & set(range(begin + 4 * k, begin + 4 * k + 4))) for k in range(words)]
+            assert errors == [
+                bool(bad & set(range(begin + 4 * k, begin + 4 * k + 4))) for k in range(words)
+            ]
             for address, size in asked:
                 assert begin <= address and address % 64 == 0 and size <= 64
                 assert address + size <= -(-(begin + 4 * words) // beat) * beat
@@ -161,6 +199,7 @@ def test_fetch(beat):
             ctx.set(reset, 1)
             await ctx.tick()
             ctx.set(reset, 0)
+
     reset = Signal()
     top = Module()
     top.submodules.fetch = ResetInserter(reset)(fetch)
@@ -168,6 +207,7 @@ def test_fetch(beat):
 
 
 # Derived numbers
+
 
 @pytest.mark.parametrize("preset", ["sim", "85f", "25f"])
 def test_derived(preset):
@@ -177,16 +217,42 @@ def test_derived(preset):
     async def drive(ctx):
         rng = random.Random(7)
         for _ in range(25):
-            side = lambda: rng.choice((1, 2, 127, rng.randrange(1, 128), rng.randrange(1, 20)))     # noqa: E731
-            ifm, ofm = (side(), side(), rng.choice((16, 32, 64))), (side(), side(), rng.choice((2, 4, 8, 16, 32, 64)))
+            side = lambda: rng.choice((1, 2, 127, rng.randrange(1, 128), rng.randrange(1, 20)))  # noqa: E731
+            ifm, ofm = (
+                (side(), side(), rng.choice((16, 32, 64))),
+                (side(), side(), rng.choice((2, 4, 8, 16, 32, 64))),
+            )
             taps, stride = rng.randrange(1, 37), (rng.randrange(1, 8), rng.randrange(1, 8))
-            mem_w, out = rng.choice((1, 1023, rng.randrange(1, 200))), (rng.randrange(1, 1024), rng.randrange(1, 1024))
-            pool = (rng.randrange(1, 16), rng.randrange(1, 16), rng.randrange(1, 8), rng.randrange(1, 8))
+            mem_w, out = (
+                rng.choice((1, 1023, rng.randrange(1, 200))),
+                (rng.randrange(1, 1024), rng.randrange(1, 1024)),
+            )
+            pool = (
+                rng.randrange(1, 16),
+                rng.randrange(1, 16),
+                rng.randrange(1, 8),
+                rng.randrange(1, 8),
+            )
             order = rng.randrange(3)
-            values = {"ifm_h": ifm[0], "ifm_w": ifm[1], "ifm_c": ifm[2].bit_length() - 5, "ofm_h": ofm[0], "ofm_w": ofm[1],
-                      "ofm_c": ofm[2].bit_length() - 1, "ker_n": taps, "stride_h": stride[0], "stride_w": stride[1],
-                      "ifm_mem_w": mem_w, "ofm_mem_h": out[0], "ofm_mem_w": out[1], "order": order, "pool_h": pool[0],
-                      "pool_w": pool[1], "pool_i": pool[2], "pool_j": pool[3]}
+            values = {
+                "ifm_h": ifm[0],
+                "ifm_w": ifm[1],
+                "ifm_c": ifm[2].bit_length() - 5,
+                "ofm_h": ofm[0],
+                "ofm_w": ofm[1],
+                "ofm_c": ofm[2].bit_length() - 1,
+                "ker_n": taps,
+                "stride_h": stride[0],
+                "stride_w": stride[1],
+                "ifm_mem_w": mem_w,
+                "ofm_mem_h": out[0],
+                "ofm_mem_w": out[1],
+                "order": order,
+                "pool_h": pool[0],
+                "pool_w": pool[1],
+                "pool_i": pool[2],
+                "pool_j": pool[3],
+            }
             for bit in ("any", "ifm", "out", "map"):
                 ctx.set(derived.touched[bit], 1)
             await ctx.tick()
@@ -202,11 +268,18 @@ def test_derived(preset):
             assert ctx.get(derived.top) == ifm[0] - 1 - (ofm[0] - 1) * stride[0]
             assert ctx.get(derived.left) == ifm[1] - 1 - (ofm[1] - 1) * stride[1]
             rows = geometry.ker_rows(taps, ofm[2], ifm[2], params["pi"], params["po"])
-            assert ctx.get(derived.kernel_rows) == rows and taps << ctx.get(derived.tap_shift) == rows
+            assert (
+                ctx.get(derived.kernel_rows) == rows and taps << ctx.get(derived.tap_shift) == rows
+            )
             assert ctx.get(derived.kernel_too_long) == (rows > params["ker_rows"])
-            assert ctx.get(derived.kernel_large) == (not geometry.kernel_legal(taps, ofm[2], ifm[2]))
+            assert ctx.get(derived.kernel_large) == (
+                not geometry.kernel_legal(taps, ofm[2], ifm[2])
+            )
             fits = pool[0] <= ofm[0] and pool[1] <= ofm[1]
-            assert (ctx.get(derived.pool_tall), ctx.get(derived.pool_wide)) == (pool[0] > ofm[0], pool[1] > ofm[1])
+            assert (ctx.get(derived.pool_tall), ctx.get(derived.pool_wide)) == (
+                pool[0] > ofm[0],
+                pool[1] > ofm[1],
+            )
             while not ctx.get(derived.ifm_ready & derived.out_ready & derived.map_ready):
                 await ctx.tick()
                 cycles += 1
@@ -219,15 +292,21 @@ def test_derived(preset):
                 assert (ctx.get(derived.out_h), ctx.get(derived.out_w)) == (h - 1, w - 1)
                 assert ctx.get(derived.out_slots) == (h - 1) * out[1] + w - 1
                 given = (h, w) if order == 2 else ofm
-                assert (ctx.get(derived.tall), ctx.get(derived.wide)) == (given[0] > ifm[0], given[1] > ifm[1])
+                assert (ctx.get(derived.tall), ctx.get(derived.wide)) == (
+                    given[0] > ifm[0],
+                    given[1] > ifm[1],
+                )
+
     simulate(derived, drive)
 
 
 # Requests
 
+
 @pytest.mark.parametrize("beat, element", [(1, 1), (2, 1), (4, 2), (8, 2)])
 def test_requests(beat, element):
-    """Exactly the beats of the geometry, in order, in bursts within a segment; one a cycle while they are taken."""
+    """Exactly the beats of the geometry, in order, in bursts within a segment; one a cycle while
+    they are taken."""
     part = Requests(beat_bytes=beat, element_bytes=element)
     slot = 64 * element // beat
     burst = burst_of(beat)
@@ -240,19 +319,45 @@ def test_requests(beat, element):
         else:
             segments = columns
         unit = rng.randrange(1 << 20)
-        expected = [64 * unit + i * mem_w * 64 * element + j * 64 * element + k * beat
-                    for i in range(rows) for j in range(segments) for k in range(beats)]
-        return {"unit": unit, "beats": beats - 1, "segments": segments - 1, "rows": rows - 1, "pitch": element,
-                "row_pitch": mem_w * element, "write": rng.randrange(2)}, expected
+        expected = [
+            64 * unit + i * mem_w * 64 * element + j * 64 * element + k * beat
+            for i in range(rows)
+            for j in range(segments)
+            for k in range(beats)
+        ]
+        return {
+            "unit": unit,
+            "beats": beats - 1,
+            "segments": segments - 1,
+            "rows": rows - 1,
+            "pitch": element,
+            "row_pitch": mem_w * element,
+            "write": rng.randrange(2),
+        }, expected
 
     def pads(rng):
         rows, mem_w, p = rng.randrange(1, 8), rng.randrange(1, 8), rng.randrange(1, 5)
         unit = rng.randrange(1 << 20)
-        expected = [64 * (unit + (r * mem_w + c) * element) + k * beat for r in range(rows) for c in range(mem_w)
-                    if r < p or r >= rows - p or c < p or c >= mem_w - p for k in range(slot)]
-        return {"unit": unit, "beats": mem_w * slot - 1, "segments": 0, "rows": rows - 1, "pitch": max(0, mem_w - p) * element,
-                "row_pitch": mem_w * element, "write": 1, "pad": 1, "border": p, "side": p * slot - 1,
-                "solid": 2 * p >= mem_w}, expected
+        expected = [
+            64 * (unit + (r * mem_w + c) * element) + k * beat
+            for r in range(rows)
+            for c in range(mem_w)
+            if r < p or r >= rows - p or c < p or c >= mem_w - p
+            for k in range(slot)
+        ]
+        return {
+            "unit": unit,
+            "beats": mem_w * slot - 1,
+            "segments": 0,
+            "rows": rows - 1,
+            "pitch": max(0, mem_w - p) * element,
+            "row_pitch": mem_w * element,
+            "write": 1,
+            "pad": 1,
+            "border": p,
+            "side": p * slot - 1,
+            "solid": 2 * p >= mem_w,
+        }, expected
 
     async def drive(ctx):
         rng = random.Random(beat)
@@ -279,14 +384,27 @@ def test_requests(beat, element):
             assert got == expected
             if number < 10 and not number % 2:
                 assert cycles == requests + 1
+
     simulate(part, drive)
 
 
 # Packing of stores
 
-@pytest.mark.parametrize("beat, change", [
-    (1, {}), (2, {}), (4, {}), (2, {"po": 1}), (4, {"po": 1}), (8, {"pi": 8, "po": 1}), (8, {"pi": 8, "po": 16}),
-    (2, {"po": 8, "out_lanes": 4}), (4, {"types": "16-16-32-32", "po": 4, "out_lanes": 1})])
+
+@pytest.mark.parametrize(
+    "beat, change",
+    [
+        (1, {}),
+        (2, {}),
+        (4, {}),
+        (2, {"po": 1}),
+        (4, {"po": 1}),
+        (8, {"pi": 8, "po": 1}),
+        (8, {"pi": 8, "po": 16}),
+        (2, {"po": 8, "out_lanes": 4}),
+        (4, {"types": "16-16-32-32", "po": 4, "out_lanes": 1}),
+    ],
+)
 def test_stores_pack(beat, change):
     params = SPACE.resolve("sim", change)
     part = Stores(params=params, beat_bytes=beat)
@@ -300,8 +418,10 @@ def test_stores_pack(beat, change):
                 groups = []
                 for position in values:
                     for at in range(0, channels, lanes):
-                        groups.append((position + rng.randbytes(64))[at * element:(at + lanes) * element])
-                per = max(1, channels * element // beat)        # beats of a position: a request each
+                        groups.append(
+                            (position + rng.randbytes(64))[at * element : (at + lanes) * element]
+                        )
+                per = max(1, channels * element // beat)  # beats of a position: a request each
                 ctx.set(part.start, 1)
                 ctx.set(part.ofm_c, channels.bit_length() - 1)
                 ctx.set(part.pooled, pooled)
@@ -331,4 +451,5 @@ def test_stores_pack(beat, change):
                     cycles += 1
                     assert cycles < 5000
                 assert bytes(got) == b"".join(values), (channels, pooled)
+
     simulate(part, drive)

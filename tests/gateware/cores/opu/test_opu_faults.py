@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults and aborts of the OPU's gateware where the model has nothing to compare with: what is reported, and how soon it stops."""
+"""Faults and aborts of the OPU's gateware where the model has nothing to compare with: what is
+reported, and how soon it stops."""
+
 import random
 
 import pytest
@@ -11,7 +13,8 @@ from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
 from tests.gateware.cores.opu.bench.directed import case_of
 
-#: Section 6 and docs/how/contracts.md: most cycles from the reason to the end, bursts under way apart.
+#: Section 6 and docs/how/contracts.md: most cycles from the reason to the end, bursts under way
+#: apart.
 BOUND = 1000
 BUS, ABORTED = 6, 8
 PARAMS = SPACE.resolve("sim")
@@ -44,7 +47,8 @@ def bench():
 
 
 def run(bench, text, **errors):
-    """The outcome of ``_SETUP`` and ``text`` with one access in error, and the index of the faulting word."""
+    """The outcome of ``_SETUP`` and ``text`` with one access in error, and the index of the
+    faulting word."""
     case = case_of("faults", PARAMS, _SETUP + text)
     bench.load(case.memory)
     if errors:
@@ -52,15 +56,23 @@ def run(bench, text, **errors):
     outcome = bench.run({"window_limit": case.memory.size, **case.registers}, 1_000_000)
     bench.clear_injections()
     index = None if outcome.fault is None else outcome.fault.pc // 4 - _SETUP_WORDS
-    changed = bench.memory[:case.memory.size] != case.memory
+    changed = bench.memory[: case.memory.size] != case.memory
     return outcome, index, case, changed
 
 
 def test_a_load_that_fails(bench):
-    """Code, pc, the word, and the address of the request: position (2, 3) of the map. Nothing after it shows."""
+    """Code, pc, the word, and the address of the request: position (2, 3) of the map. Nothing after
+    it shows."""
     at = 0x1000 + 64 * (2 * 8 + 3)
-    outcome, index, case, changed = run(bench, "ld.ker 0\nld.ifm 0\npad 0, 1\n.word 9", low=at + 4, high=at + 5, write=False)
-    assert (outcome.status, outcome.fault.code, index, outcome.fault.detail) == ("fault", BUS, 1, at)
+    outcome, index, case, changed = run(
+        bench, "ld.ker 0\nld.ifm 0\npad 0, 1\n.word 9", low=at + 4, high=at + 5, write=False
+    )
+    assert (outcome.status, outcome.fault.code, index, outcome.fault.detail) == (
+        "fault",
+        BUS,
+        1,
+        at,
+    )
     assert outcome.values["fault_insn"] == case.words[_SETUP_WORDS + 1] and not changed.any()
 
 
@@ -73,19 +85,24 @@ def test_an_illegal_word_waits_for_the_load_before_it(bench):
 
 @pytest.mark.parametrize("position", [(0, 0), (4, 4), (7, 7)])
 def test_a_store_that_fails(bench, position):
-    """What it writes lies in its own array; neither the pad nor the store behind it writes anything."""
+    """What it writes lies in its own array; neither the pad nor the store behind it writes
+    anything."""
     at = 0x9000 + 64 * (8 * position[0] + position[1])
     text = "ld.ifm 0\nld.ker 0\nconv ifm:[0,0], ker:0\nstore 0\npad 64, 1\nstore 128"
     outcome, index, case, changed = run(bench, text, low=at, high=at + 1, write=True)
     assert (outcome.fault.code, index, outcome.fault.detail) == (BUS, 3, at)
     assert outcome.values["fault_insn"] == case.words[_SETUP_WORDS + 3]
-    assert not changed[:0x9000].any() and not changed[0x9000 + 64 * 64:].any()
+    assert not changed[:0x9000].any() and not changed[0x9000 + 64 * 64 :].any()
 
 
 def test_a_pad_that_fails(bench):
-    outcome, index, _, changed = run(bench, "pad 0, 1\npad 64, 2", low=0x9000 + 64 * 8, high=0x9000 + 64 * 8 + 1, write=True)
+    outcome, index, _, changed = run(
+        bench, "pad 0, 1\npad 64, 2", low=0x9000 + 64 * 8, high=0x9000 + 64 * 8 + 1, write=True
+    )
     assert (outcome.fault.code, index) == (BUS, 0)
-    assert 0x9000 <= outcome.fault.detail <= 0x9000 + 64 * 8 and not changed[0x9000 + 64 * 64:].any()
+    assert (
+        0x9000 <= outcome.fault.detail <= 0x9000 + 64 * 8 and not changed[0x9000 + 64 * 64 :].any()
+    )
 
 
 def test_a_word_that_cannot_be_read(bench):
@@ -95,7 +112,10 @@ def test_a_word_that_cannot_be_read(bench):
     outcome, index, case, _ = run(bench, text, low=at, high=at + 4, write=False, count=1 << 20)
     assert (outcome.fault.code, index, outcome.fault.detail) == (BUS, 30, at // 64 * 64)
     assert outcome.values["fault_insn"] == 0
-    assert not bench.memory[0x9000:0x9000 + 64 * 8].any() and outcome.counters["instructions"] == _SETUP_WORDS + 30
+    assert (
+        not bench.memory[0x9000 : 0x9000 + 64 * 8].any()
+        and outcome.counters["instructions"] == _SETUP_WORDS + 30
+    )
 
 
 def test_words_behind_end_are_not_missed(bench):
@@ -107,8 +127,12 @@ def test_words_behind_end_are_not_missed(bench):
     assert bench.run({"window_limit": case.memory.size, **case.registers}).status == "done"
 
 
-_LONG = ("ld.ifm 0\nld.ker 0\n" + "conv ifm:[0,0], ker:0\n" * 40, "pad 0, 15\n" * 20,
-         "ld.ifm 0\nld.ker 0\nconv ifm:[0,0], ker:0\n@post res, pool\n@pool [8,8], [7,7]\n" + "store 0\n" * 20)
+_LONG = (
+    "ld.ifm 0\nld.ker 0\n" + "conv ifm:[0,0], ker:0\n" * 40,
+    "pad 0, 15\n" * 20,
+    "ld.ifm 0\nld.ker 0\nconv ifm:[0,0], ker:0\n@post res, pool\n@pool [8,8], [7,7]\n"
+    + "store 0\n" * 20,
+)
 
 
 @pytest.mark.parametrize("text", _LONG, ids=("conv", "pad", "store"))
@@ -126,7 +150,11 @@ def test_an_abort_ends_at_once(bench, text):
         bench.control(2)
         assert not bench.wait(BOUND), cycle
         outcome = bench.outcome()
-        assert outcome.status == "aborted" and outcome.fault.code == ABORTED and outcome.fault.detail == 0
+        assert (
+            outcome.status == "aborted"
+            and outcome.fault.code == ABORTED
+            and outcome.fault.detail == 0
+        )
         assert outcome.values["fault_insn"] == 0
     problems, outcome = check_case(bench, case, IDEAL)
     assert not problems and outcome.counters["cycles"] == total
@@ -141,8 +169,11 @@ def test_a_bus_error_ends_the_run_at_once(bench):
     assert whole.counters["cycles"] > 20_000 and outcome.counters["cycles"] < BOUND
 
 
-@pytest.mark.parametrize("behaviour", [IDEAL, Behaviour(latency=30, latency_spread=20, gap=6, gap_percent=40, stall_percent=30)],
-                         ids=("ideal", "slow"))
+@pytest.mark.parametrize(
+    "behaviour",
+    [IDEAL, Behaviour(latency=30, latency_spread=20, gap=6, gap_percent=40, stall_percent=30)],
+    ids=("ideal", "slow"),
+)
 def test_the_same_run_twice(bench, behaviour):
     """Whatever ran in between, a program takes the same cycles and gives the same counters."""
     case = opu_programs.random_case(5, bench.params, budget=6000)
@@ -157,9 +188,14 @@ def test_the_same_run_twice(bench, behaviour):
 
 
 def test_nothing_is_retired_twice(bench):
-    """A memory that answers at random: configuration, loads, stores and convolutions are all counted once."""
+    """A memory that answers at random: configuration, loads, stores and convolutions are all
+    counted once."""
     for seed in range(10):
         rng = random.Random(seed)
         case = opu_programs.random_case(rng.randrange(1 << 20), bench.params, budget=3000)
         problems, outcome = check_case(bench, case, Behaviour.random(rng), seed)
-        assert not problems and outcome.counters["instructions"] == case.words.index(next(w for w in case.words if w & 63 == 0)) + 1
+        assert (
+            not problems
+            and outcome.counters["instructions"]
+            == case.words.index(next(w for w in case.words if w & 63 == 0)) + 1
+        )

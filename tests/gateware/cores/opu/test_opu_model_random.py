@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random programs: the model against exact fractions, memory and faults compared; and the generator itself."""
+"""Random programs: the model against exact fractions, memory and faults compared; and the generator
+itself."""
+
 import warnings
 from collections import Counter
 
@@ -30,13 +32,22 @@ def check(case):
     slow = bytearray(case.memory.tobytes())
     machine = opu_slow.Slow(case.params["types"], slow, case.params)
     status, fault = machine.run(case.registers)
-    assert outcome.status == status == ("done" if case.fault is None else "fault"), (case.name, outcome, fault)
+    assert outcome.status == status == ("done" if case.fault is None else "fault"), (
+        case.name,
+        outcome,
+        fault,
+    )
     if fault is not None:
         name, pc, detail, word = fault
-        assert (outcome.fault.name, outcome.fault.pc, outcome.fault.detail) == (name, pc, detail), case.name
+        assert (outcome.fault.name, outcome.fault.pc, outcome.fault.detail) == (name, pc, detail), (
+            case.name
+        )
         assert outcome.values["fault_insn"] == word and name == case.fault, case.name
     assert memory.tobytes() == bytes(slow), case.name
-    assert (outcome.counters["instructions"], outcome.counters["operations"]) == (machine.retired, machine.macs), case.name
+    assert (outcome.counters["instructions"], outcome.counters["operations"]) == (
+        machine.retired,
+        machine.macs,
+    ), case.name
     if case.fault is None and "ofm" in machine.buf:
         assert {e: model.ofm[e] for e in machine.buf["ofm"]} == machine.buf["ofm"], case.name
     return outcome
@@ -63,10 +74,19 @@ def test_illegal_programs_against_fractions(types, fault):
 @pytest.mark.parametrize("types", TYPE_SETS)
 def test_long_programs_against_fractions(types):
     # Those that these types can be built with.
-    presets = [name for name in SPACE.presets if types == "8-8-16-16" or SPACE.resolve(name)["engine"] == "pipelined"
-               and (types[0] == "8" or SPACE.resolve(name)["multiplier"] != "dsp_pair")]
+    presets = [
+        name
+        for name in SPACE.presets
+        if types == "8-8-16-16"
+        or SPACE.resolve(name)["engine"] == "pipelined"
+        and (types[0] == "8" or SPACE.resolve(name)["multiplier"] != "dsp_pair")
+    ]
     for seed in Campaign("opu-model", 1 / len(TYPE_SETS)).seeds(types):
-        check(opu_programs.random_case(seed, params_of(types, presets[seed % len(presets)]), legal=seed % 3 != 0))
+        check(
+            opu_programs.random_case(
+                seed, params_of(types, presets[seed % len(presets)]), legal=seed % 3 != 0
+            )
+        )
 
 
 @pytest.mark.parametrize("preset", SPACE.presets)
@@ -85,17 +105,27 @@ def test_generator_is_reproducible_and_gives_a_triple():
     again = opu_programs.random_case(3, SPACE.resolve("sim"))
     assert words == again.words and registers == again.registers and (memory == again.memory).all()
     at = registers["program_address"]
-    assert memory[at:at + 4 * len(words)].tobytes() == one.program == ISA.store(words)
+    assert memory[at : at + 4 * len(words)].tobytes() == one.program == ISA.store(words)
 
 
 def test_generator_covers_the_isa():
-    """Every instruction, every form of @post, every shape of channels; results neither all 0 nor all saturated."""
-    params, seen, channels, posts, zero, edge, total, silent = SPACE.resolve("sim"), Counter(), set(), set(), 0, 0, 0, 0
+    """Every instruction, every form of @post, every shape of channels; results neither all 0 nor
+    all saturated."""
+    params, seen, channels, posts, zero, edge, total, silent = (
+        SPACE.resolve("sim"),
+        Counter(),
+        set(),
+        set(),
+        0,
+        0,
+        0,
+        0,
+    )
     for seed in range(150):
         case = opu_programs.random_case(seed, params)
         outcome, memory, model = run_model(case)
         silent += (memory == case.memory).all()
-        for word in case.words[:outcome.counters["instructions"]]:
+        for word in case.words[: outcome.counters["instructions"]]:
             decoded = ISA.decode(word)
             seen[decoded.instruction.mnemonic] += 1
             if decoded.instruction.mnemonic == "@post":
@@ -107,12 +137,17 @@ def test_generator_covers_the_isa():
             edge += int(((model.ofm == low) | (model.ofm == high)).sum())
             total += model.ofm.size
     assert set(seen) == set(ISA.opcodes) and len(posts) == 11
-    assert {k for _, k in channels} == {2, 4, 8, 16, 32, 64} and {c for c, _ in channels} == {16, 32, 64}
+    assert {k for _, k in channels} == {2, 4, 8, 16, 32, 64} and {c for c, _ in channels} == {
+        16,
+        32,
+        64,
+    }
     assert zero < total // 3 and edge < total // 3 and edge and zero and silent < 15
 
 
 def test_faults_cover_their_details():
-    """Each detail of range but the rarest, both masks of capacity, many of undef_*: in a few hundred programs."""
+    """Each detail of range but the rarest, both masks of capacity, many of undef_*: in a few
+    hundred programs."""
     details = {}
     for fault in ("range", "capacity", "undef_reg", "undef_buf"):
         for seed in range(80):
@@ -121,5 +156,3 @@ def test_faults_cover_their_details():
             details.setdefault(got.name, set()).add(got.detail)
     assert details["range"] >= {1, 2, 4, 5, 6, 7, 8} and details["capacity"] == {1, 2, 8}
     assert details["undef_reg"] >= {1, 2, 4, 8, 16, 9, 7} and details["undef_buf"] >= {1, 2, 3, 8}
-
-

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of the kernel library on the OPU's gateware: tiles, hoisted loads, residuals, kernels in parts, compared with the
-golden model in all of memory."""
+"""Programs of the kernel library on the OPU's gateware: tiles, hoisted loads, residuals, kernels in
+parts, compared with the golden model in all of memory."""
+
 import random
 
 import numpy as np
@@ -30,21 +31,29 @@ def run_case(bench, seed):
     values = random_values(np.random.default_rng(seed), network, int(types.split("-")[0]))
     compiled = compile_network(network, bench.params, schedule=random.Random(seed).random() < 0.7)
     image = compiled.image(values)
-    image = np.concatenate([image, np.random.default_rng(seed).integers(0, 256, -len(image) % 64 + 64, np.uint8)])
+    image = np.concatenate(
+        [image, np.random.default_rng(seed).integers(0, 256, -len(image) % 64 + 64, np.uint8)]
+    )
     registers = {"window_limit": image.size, **compiled.all_registers}
     expected = image.copy()
     wanted = Model(bench.params, expected).run(registers)
     bench.behave(IDEAL if seed % 3 == 0 else random_behaviour(seed), seed=seed)
     bench.load(image)
     got = bench.run(registers, compare.CYCLES)
-    memory = bench.memory[:image.size]
+    memory = bench.memory[: image.size]
     problems = class_problems(got) if got.status == "done" else [f"{got.status}: {got.fault}"]
     problems += [first_difference(memory, expected)] if (memory != expected).any() else []
-    problems += [f"counter {name} {got.counters[name]}, expected {value}" for name, value in wanted.counters.items()
-                 if got.counters[name] != value]
+    problems += [
+        f"counter {name} {got.counters[name]}, expected {value}"
+        for name, value in wanted.counters.items()
+        if got.counters[name] != value
+    ]
     numbers = run_network(network, values)
-    problems += [f"{name} is not numpy's" for name, found in compiled.results(memory).items()
-                 if not np.array_equal(found, numbers[name])]
+    problems += [
+        f"{name} is not numpy's"
+        for name, found in compiled.results(memory).items()
+        if not np.array_equal(found, numbers[name])
+    ]
     return problems
 
 

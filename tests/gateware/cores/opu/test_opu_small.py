@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine against the golden model, with DSPs and SPRAM and without, its cycles, and what its own parts refuse."""
+"""The small engine against the golden model, with DSPs and SPRAM and without, its cycles, and what
+its own parts refuse."""
 
 import numpy as np
 import pytest
@@ -68,6 +69,7 @@ def test_core_resets_at_random_cycles(bench):
 
 # Cycles (specification, section 10)
 
+
 def run(bench, text, registers=None):
     case = opu_directed.case_of("cycles", bench.params, text, registers=registers)
     problems, outcome = check_case(bench, case, NEAR)
@@ -75,13 +77,33 @@ def run(bench, text, registers=None):
     return outcome.counters
 
 
-SETUP = ("@shape.ifm [{h},{w},{ifm_c}]\n@shape.ofm [{h},{w},{ofm_c}]\n@shape.ker 1\n@mem.ifm 1, {w}\n@mem.ker 2\n@mem.bias 2\n"
-         "@mem.ofm 3, [{h},{w}]\n@shift -3, 1\nld.ifm 0\nld.ker 0\nld.bias 0x40\n")
+SETUP = (
+    "@shape.ifm [{h},{w},{ifm_c}]\n@shape.ofm [{h},{w},{ofm_c}]\n@shape.ker 1\n@mem.ifm 1, "
+    "{w}\n@mem.ker 2\n@mem.bias 2\n"
+    "@mem.ofm 3, [{h},{w}]\n@shift -3, 1\nld.ifm 0\nld.ker 0\nld.bias 0x40\n"
+)
 
 
-@pytest.mark.parametrize(("h", "w", "ifm_c", "ofm_c"), [
-    (8, 8, 16, 16), (4, 4, 16, 16), (5, 7, 16, 2), (4, 4, 16, 4), (3, 5, 16, 64), (1, 4, 16, 64), (8, 8, 32, 8), (8, 4, 32, 8),
-    (5, 3, 32, 32), (2, 4, 32, 32), (4, 4, 64, 2), (3, 3, 64, 16), (3, 3, 64, 64), (2, 2, 64, 64), (1, 1, 64, 64)])
+@pytest.mark.parametrize(
+    ("h", "w", "ifm_c", "ofm_c"),
+    [
+        (8, 8, 16, 16),
+        (4, 4, 16, 16),
+        (5, 7, 16, 2),
+        (4, 4, 16, 4),
+        (3, 5, 16, 64),
+        (1, 4, 16, 64),
+        (8, 8, 32, 8),
+        (8, 4, 32, 8),
+        (5, 3, 32, 32),
+        (2, 4, 32, 32),
+        (4, 4, 64, 2),
+        (3, 3, 64, 16),
+        (3, 3, 64, 64),
+        (2, 2, 64, 64),
+        (1, 1, 64, 64),
+    ],
+)
 @pytest.mark.parametrize("kind", ["conv", "conv.bias", "conv.acc"])
 def test_convolutions_take_what_the_formula_says(bench, h, w, ifm_c, ofm_c, kind):
     """Behind one another, when geometry and bias are known."""
@@ -94,7 +116,8 @@ def test_convolutions_take_what_the_formula_says(bench, h, w, ifm_c, ofm_c, kind
         # Weights are copied first; ofm has one port.
         beside, slow = ifm_c * ofm_c // 2 + 16, 2 if kind == "conv.acc" and ifm_c == 16 else 1
     else:
-        # Sums and addends of the biases lie in one table; the next one begins when the last has ended.
+        # Sums and addends of the biases lie in one table; the next one begins when the last has
+        # ended.
         beside, slow = 20, 2 if kind == "conv.bias" else 1
     position = max(slow * ifm_c * ofm_c // 16, ifm_c // 2, ofm_c)
     # A convolution that is shorter than the decoding of the next takes as long as that.
@@ -109,11 +132,25 @@ def test_a_layer(bench):
     """W9: 3x3 16->16, 16x16, bias, ReLU."""
     if bench.params["ifm_lines"] < 18 * 18:
         pytest.skip("a larger tile than this build holds")
-    taps = "".join(f"conv.{'bias' if n == 0 else 'acc'} ifm:[{n // 3},{n % 3}], ker:{n}\n" for n in range(9))
-    text = ("@shape.ifm [18,18,16]\n@shape.ofm [16,16,16]\n@shape.ker 9\n@mem.ifm 1, 18\n@mem.ker 2\n@mem.bias 2\n"
-            "@mem.ofm 3, [16,16]\n@shift -1, 2\n@post act.relu, pool\nld.ifm 0\nld.ker 0\nld.bias 0x40\n" + taps + "store 0\n")
-    counters = run(bench, text, {"region_base[1]": 0xA000, "region_limit[1]": 0x5400, "region_base[3]": 0x1000,
-                                 "region_limit[3]": 0x4000})
+    taps = "".join(
+        f"conv.{'bias' if n == 0 else 'acc'} ifm:[{n // 3},{n % 3}], ker:{n}\n" for n in range(9)
+    )
+    text = (
+        "@shape.ifm [18,18,16]\n@shape.ofm [16,16,16]\n@shape.ker 9\n@mem.ifm 1, 18\n@mem.ker "
+        "2\n@mem.bias 2\n"
+        "@mem.ofm 3, [16,16]\n@shift -1, 2\n@post act.relu, pool\nld.ifm 0\nld.ker 0\nld.bias "
+        "0x40\n" + taps + "store 0\n"
+    )
+    counters = run(
+        bench,
+        text,
+        {
+            "region_base[1]": 0xA000,
+            "region_limit[1]": 0x5400,
+            "region_base[3]": 0x1000,
+            "region_limit[3]": 0x4000,
+        },
+    )
     assert counters["operations"] == 9 * 16 * 16 * 256
     assert counters["work"] == 9 * 16 * 16 * 16
     assert counters["cycles"] <= 84_000
@@ -121,57 +158,88 @@ def test_a_layer(bench):
 
 def test_digits(bench):
     """The digits' network, the first images, in 64 KiB."""
-    job = Job.load(digits.job("digits_up5k" if bench.params["multiplier"] == "dsp" else "digits_hx8k"))
+    job = Job.load(
+        digits.job("digits_up5k" if bench.params["multiplier"] == "dsp" else "digits_hx8k")
+    )
     image = job.image(bench.params, 1 << 16)
     memory = np.zeros(1 << 16, np.uint8)
     for part in image.parts:
-        memory[part.at:part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
-    case = opu_programs.Case("digits", bench.params, ISA.load(image.program.data), image.registers, memory)
+        memory[part.at : part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
+    case = opu_programs.Case(
+        "digits", bench.params, ISA.load(image.program.data), image.registers, memory
+    )
     problems, outcome = check_case(bench, case, NEAR)
     assert not problems, problems
     saved = job.saves[0]
-    result = digits.evaluate(job, saved.decode(bench.memory[saved.at:saved.at + saved.size].tobytes()))
+    result = digits.evaluate(
+        job, saved.decode(bench.memory[saved.at : saved.at + saved.size].tobytes())
+    )
     assert np.array_equal(result.logits, digits.logits(10)) and result.correct >= 9
     assert outcome.counters["cycles"] <= 265_000
 
 
 # What it refuses
 
+
 def test_the_engine_of_the_preset_is_the_small_one():
     params, logic = SPACE.resolve("up5k"), SPACE.resolve("hx8k")
     assert variant(params, 4) is variant(logic, 4) is SmallEngine
-    assert SmallEngine.spram_blocks(params) == 2 and SmallEngine.spram_blocks(logic) == 0 and variant(SPACE.resolve("sim"), 4).spram_blocks(params) == 0
+    assert (
+        SmallEngine.spram_blocks(params) == 2
+        and SmallEngine.spram_blocks(logic) == 0
+        and variant(SPACE.resolve("sim"), 4).spram_blocks(params) == 0
+    )
 
 
-@pytest.mark.parametrize(("preset", "changes", "message"), [
-    ("sim", {}, "The small engine needs the parameter engine = small, not pipelined"),
-    ("up5k", {"beat_bytes": 8}, "Beat size must be 2 or 4 bytes, not 8"),
-    ("up5k", {"family": "ecp5"}, r"The small engine needs the SPRAM of family 'ice40' \(or None\), not 'ecp5'"),
-])
+@pytest.mark.parametrize(
+    ("preset", "changes", "message"),
+    [
+        ("sim", {}, "The small engine needs the parameter engine = small, not pipelined"),
+        ("up5k", {"beat_bytes": 8}, "Beat size must be 2 or 4 bytes, not 8"),
+        (
+            "up5k",
+            {"family": "ecp5"},
+            r"The small engine needs the SPRAM of family 'ice40' \(or None\), not 'ecp5'",
+        ),
+    ],
+)
 def test_bad_arguments_are_refused(preset, changes, message):
     with pytest.raises(ValueError, match=message):
-        SmallEngine(**{"params": SPACE.resolve(preset), "beat_bytes": 4, "memory_size": 65536} | changes)
+        SmallEngine(
+            **{"params": SPACE.resolve(preset), "beat_bytes": 4, "memory_size": 65536} | changes
+        )
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("a: hold\na: hold", "Label a stands twice"),
-    ("a: jump", "No operation 'jump' in 'jump'"),
-    ("a: hold ?ALWAYS b", "No label 'b' for 'hold \\?ALWAYS b'"),
-    ("a: load #1 *3", "No operand '\\*3' in 'load #1 \\*3'"),
-    ("a: shl *31", "Repetition in 'shl \\*31' is not from 1 to 30"),
-    ("a: shl *3 ?ALWAYS a", "Operand '\\?ALWAYS' in 'shl \\*3 \\?ALWAYS a' sets what, which is set already"),
-    ("a: load #1 >T\nload T", "Micro-instruction 'load T' reads what the one before it writes"),
-    ("a: hold T !X\nload BASE+X", "Micro-instruction 'load BASE\\+X' is read with the index before this one"),
-    ("a: hold\n" + "hold\n" * 1024, "The microprogram has 1025 instructions, more than 1024"),
-    ("a: hold\n" + "".join(f"load V{n}\n" for n in range(200)), "No register is left for V106"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: hold\na: hold", "Label a stands twice"),
+        ("a: jump", "No operation 'jump' in 'jump'"),
+        ("a: hold ?ALWAYS b", "No label 'b' for 'hold \\?ALWAYS b'"),
+        ("a: load #1 *3", "No operand '\\*3' in 'load #1 \\*3'"),
+        ("a: shl *31", "Repetition in 'shl \\*31' is not from 1 to 30"),
+        (
+            "a: shl *3 ?ALWAYS a",
+            "Operand '\\?ALWAYS' in 'shl \\*3 \\?ALWAYS a' sets what, which is set already",
+        ),
+        ("a: load #1 >T\nload T", "Micro-instruction 'load T' reads what the one before it writes"),
+        (
+            "a: hold T !X\nload BASE+X",
+            "Micro-instruction 'load BASE\\+X' is read with the index before this one",
+        ),
+        ("a: hold\n" + "hold\n" * 1024, "The microprogram has 1025 instructions, more than 1024"),
+        ("a: hold\n" + "".join(f"load V{n}\n" for n in range(200)), "No register is left for V106"),
+    ],
+)
 def test_the_micro_assembler_refuses(text, message):
     with pytest.raises(ValueError, match=message):
         Microprogram(MACHINE, {"text": text})
 
 
 def test_a_field_too_large_is_refused():
-    with pytest.raises(ValueError, match="Field alu of a micro-instruction has 3 bits, not enough for 9"):
+    with pytest.raises(
+        ValueError, match="Field alu of a micro-instruction has 3 bits, not enough for 9"
+    ):
         MACHINE.layout.encode({"rs": 0, "alu": 9, "act": 0, "x": 0, "what": 0, "rs_x": 0, "x_x": 0})
 
 
@@ -186,10 +254,14 @@ def test_the_microprogram_depends_on_sizes_alone():
 @pytest.mark.parametrize("preset", ["up5k", "hx8k"])
 def test_the_engine_is_small(tmp_path, monkeypatch, preset):
     monkeypatch.chdir(tmp_path)
-    engine = SmallEngine(params=SPACE.resolve(preset), beat_bytes=4, memory_size=65536, family="ice40")
+    engine = SmallEngine(
+        params=SPACE.resolve(preset), beat_bytes=4, memory_size=65536, family="ice40"
+    )
     cells, (logic, blocks) = synthesise(engine, "ice40", "area"), ENGINE_CELLS[preset]
     assert cells["ICESTORM_LC"] <= logic and cells["SB_RAM40_4K"] <= blocks
-    assert (cells.get("SB_MAC16", 0), cells.get("SB_SPRAM256KA", 0)) == ((8, 2) if preset == "up5k" else (0, 0))
+    assert (cells.get("SB_MAC16", 0), cells.get("SB_SPRAM256KA", 0)) == (
+        (8, 2) if preset == "up5k" else (0, 0)
+    )
 
 
 @pytest.mark.long
@@ -198,4 +270,6 @@ def test_the_engine_is_small(tmp_path, monkeypatch, preset):
 def test_a_blackice_holds_it(tmp_path, monkeypatch, seed):
     monkeypatch.chdir(tmp_path)
     report = build("blackice-ii", "opu", seed=seed, dir="build")
-    assert report["preset"] == "hx8k" and report["luts"] <= 7500 and report["clock_reached_mhz"] >= 30
+    assert (
+        report["preset"] == "hx8k" and report["luts"] <= 7500 and report["clock_reached_mhz"] >= 30
+    )

@@ -1,21 +1,43 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workloads' programs are what section 10.2 says, and the model's results those of plain numpy."""
+"""The workloads' programs are what section 10.2 says, and the model's results those of plain
+numpy."""
+
 import zlib
 
 import numpy as np
 import pytest
 
-from quintet.firmware.opu.measure.workloads import BUILDS, NETWORKS, ROWS, build_params, program, values_of
+from quintet.firmware.opu.measure.workloads import (
+    BUILDS,
+    NETWORKS,
+    ROWS,
+    build_params,
+    program,
+    values_of,
+)
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.tools.kernels.opu import estimate, run_network
 
 #: What the model of cycles says is missed; docs/performance/index.md has what is measured.
 _MISSED = {("W5", "p64", True)}
-_MACS = {"W1x5": 5 * 14 * 14 * 64 * 64, "W1x9": 9 * 14 * 14 * 64 * 64, "W2": 14 * 14 * 64 * 64 * 9, "W3": 8 * 14 * 14 * 64 * 64 * 9, "W4": 2 * 16 * 16 * 32 * 32 * 9,
-         "W6": 2 * 14 * 14 * 64 * 256, "W7": 1024 * 64 + 64 * 16, "W8": 14 * 26 * 64 * 128 * 9, "W9": 16 * 16 * 16 * 16 * 9}
+_MACS = {
+    "W1x5": 5 * 14 * 14 * 64 * 64,
+    "W1x9": 9 * 14 * 14 * 64 * 64,
+    "W2": 14 * 14 * 64 * 64 * 9,
+    "W3": 8 * 14 * 14 * 64 * 64 * 9,
+    "W4": 2 * 16 * 16 * 32 * 32 * 9,
+    "W6": 2 * 14 * 14 * 64 * 256,
+    "W7": 1024 * 64 + 64 * 16,
+    "W8": 14 * 26 * 64 * 128 * 9,
+    "W9": 16 * 16 * 16 * 16 * 9,
+}
 
 
-@pytest.mark.parametrize("name, build", [(n, "p64") for n in NETWORKS if n not in ("W9", "W10")] + [("W9", "up5k"), ("W2", "p16"), ("W5", "p16")])
+@pytest.mark.parametrize(
+    "name, build",
+    [(n, "p64") for n in NETWORKS if n not in ("W9", "W10")]
+    + [("W9", "up5k"), ("W2", "p16"), ("W5", "p16")],
+)
 def test_workload(name, build):
     network, compiled = program(name, build, False)
     values = values_of(network)
@@ -31,9 +53,13 @@ def test_workload(name, build):
 
 def test_the_traffic_of_w6_is_the_documents():
     network, compiled = program("W6", "p64", False)
-    outcome = Model(build_params("p64"), compiled.image(values_of(network))).run(compiled.all_registers)
+    outcome = Model(build_params("p64"), compiled.image(values_of(network))).run(
+        compiled.all_registers
+    )
     counters = outcome.counters
-    assert counters["bytes_read"] + counters["bytes_written"] - 4 * counters["instructions"] == 158_848
+    assert (
+        counters["bytes_read"] + counters["bytes_written"] - 4 * counters["instructions"] == 158_848
+    )
 
 
 def test_w4_pads_after_each_layer():
@@ -42,12 +68,27 @@ def test_w4_pads_after_each_layer():
 
 def test_rows_name_what_is_there():
     for row in ROWS:
-        assert row.workload in NETWORKS and row.build in BUILDS and (row.minus is None) == (row.per == 1)
+        assert (
+            row.workload in NETWORKS
+            and row.build in BUILDS
+            and (row.minus is None) == (row.per == 1)
+        )
         assert row.minus is None or row.minus in NETWORKS
 
 
-@pytest.mark.parametrize("row", [r for r in ROWS if r.bound and r.what == "cycles" and r.memory == "ideal" and r.build != "up5k" and r.workload != "W10"],
-                         ids=lambda r: f"{r.title}-{r.build}")
+@pytest.mark.parametrize(
+    "row",
+    [
+        r
+        for r in ROWS
+        if r.bound
+        and r.what == "cycles"
+        and r.memory == "ideal"
+        and r.build != "up5k"
+        and r.workload != "W10"
+    ],
+    ids=lambda r: f"{r.title}-{r.build}",
+)
 def test_programs_are_made_for_their_bounds(row):
     """By the model of cycles; what is measured stands in docs/performance/index.md."""
     _, compiled = program(row.workload, row.build, row.schedule)

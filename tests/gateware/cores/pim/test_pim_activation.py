@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table unit and the divider alone, over all their inputs of few bits and the corners of many."""
+"""The table unit and the divider alone, over all their inputs of few bits and the corners of
+many."""
+
 import random
 
 import pytest
@@ -17,7 +19,11 @@ def outputs(values, fi, fo, sigmoid, bits):
     dut = Module()
     dut.submodules.table = table = Activation(bits=bits)
     dut.submodules.multiplier = multiplier = PipelinedMultipliers(lanes=1, a_width=12, b_width=12)
-    dut.d.comb += [multiplier.a[0].eq(table.slope), multiplier.b[0].eq(table.fraction), table.product.eq(multiplier.p[0])]
+    dut.d.comb += [
+        multiplier.a[0].eq(table.slope),
+        multiplier.b[0].eq(table.fraction),
+        table.product.eq(multiplier.p[0]),
+    ]
     got = []
 
     async def drive(ctx):
@@ -39,13 +45,33 @@ def outputs(values, fi, fo, sigmoid, bits):
 
 
 @pytest.mark.parametrize("sigmoid", [0, 1], ids=["tanh", "sigm"])
-@pytest.mark.parametrize(("fi", "fo", "bits"), [(4, 7, 8), (0, 31, 32), (31, 0, 32), (16, 16, 32), (0, 0, 8), (31, 31, 32), (12, 15, 16)])
+@pytest.mark.parametrize(
+    ("fi", "fo", "bits"),
+    [(4, 7, 8), (0, 31, 32), (31, 0, 32), (16, 16, 32), (0, 0, 8), (31, 31, 32), (12, 15, 16)],
+)
 def test_table_unit(fi, fo, bits, sigmoid):
     rng = random.Random(f"{fi} {fo} {bits}")
     half = 1 << bits - 1
-    values = list(range(-half, half)) if bits == 8 else sorted(
-        {-half, half - 1, -1, 0, 1, *(sign * (1 << k) + d for k in range(bits - 1) for d in (-1, 0, 1) for sign in (-1, 1)),
-         *(rng.randrange(-half, half) >> rng.randrange(bits) for _ in range(400))})
+    values = (
+        list(range(-half, half))
+        if bits == 8
+        else sorted(
+            {
+                -half,
+                half - 1,
+                -1,
+                0,
+                1,
+                *(
+                    sign * (1 << k) + d
+                    for k in range(bits - 1)
+                    for d in (-1, 0, 1)
+                    for sign in (-1, 1)
+                ),
+                *(rng.randrange(-half, half) >> rng.randrange(bits) for _ in range(400)),
+            }
+        )
+    )
     rule = sigm if sigmoid else tanh
     assert outputs(values, fi, fo, sigmoid, bits) == [rule(x, fi, fo, 64) for x in values]
 
@@ -54,7 +80,9 @@ def test_table_unit(fi, fo, bits, sigmoid):
 @pytest.mark.parametrize("sigmoid", [0, 1], ids=["tanh", "sigm"])
 def test_all_inputs_of_16_bits(sigmoid):
     values = list(range(-32768, 32768))
-    assert outputs(values, 12, 15, sigmoid, 16) == [(sigm if sigmoid else tanh)(x, 12, 15, 64) for x in values]
+    assert outputs(values, 12, 15, sigmoid, 16) == [
+        (sigm if sigmoid else tanh)(x, 12, 15, 64) for x in values
+    ]
 
 
 @pytest.mark.parametrize(("bits", "short"), [(8, 0), (16, 0), (32, 0), (32, 1)])
@@ -62,7 +90,18 @@ def test_divider(bits, short):
     rng = random.Random(bits)
     half = 1 << (16 if short else bits) - 1
     dut = AverageDivider(bits=bits)
-    cases = [(1, -half), (1, half - 1), (2, 3), (2, -3), (2047, -half * 2047), (2047, (half - 1) * 2047), (3, 0), (4, -2), (4, 2), (4, -6)]
+    cases = [
+        (1, -half),
+        (1, half - 1),
+        (2, 3),
+        (2, -3),
+        (2047, -half * 2047),
+        (2047, (half - 1) * 2047),
+        (3, 0),
+        (4, -2),
+        (4, 2),
+        (4, -6),
+    ]
     for _ in range(40):
         count = rng.choice((1, 2, 3, 7, 8, 1024, rng.randrange(1, 2048)))
         cases.append((count, rng.randrange(-half * count, (half - 1) * count + 1)))
@@ -88,10 +127,19 @@ def test_divider(bits, short):
     sim.run()
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: Activation(bits=33), "Bits of an input element must be an integer from 1 to 32, not 33"),
-    (lambda: AverageDivider(bits=0), "Bits of an element must be an integer from 1 to 64, not 0"),
-])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Activation(bits=33),
+            "Bits of an input element must be an integer from 1 to 32, not 33",
+        ),
+        (
+            lambda: AverageDivider(bits=0),
+            "Bits of an element must be an integer from 1 to 64, not 0",
+        ),
+    ],
+)
 def test_bad_arguments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()

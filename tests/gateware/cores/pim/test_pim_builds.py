@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's builds that `make test` leaves out, against the model: directed programs, every fault, random programs of all cores."""
+"""PIM's builds that `make test` leaves out, against the model: directed programs, every fault,
+random programs of all cores."""
+
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL
@@ -14,14 +16,18 @@ pytestmark = pytest.mark.long
 #: Random programs, and programs of each fault.
 COUNT, FAULTS = 60, 3
 
-bench = bench_fixture(compare.open_build, [name for name in compare.BUILDS if name not in compare.QUICK])
+bench = bench_fixture(
+    compare.open_build, [name for name in compare.BUILDS if name not in compare.QUICK]
+)
 
 
 def problems_of(bench, cases):
     """What differs, of every case: names and differences."""
     found = []
     for seed, case in enumerate(cases):
-        problems, outcome = compare.check_case(bench, case, IDEAL if seed % 3 == 0 else random_behaviour(seed), seed)
+        problems, outcome = compare.check_case(
+            bench, case, IDEAL if seed % 3 == 0 else random_behaviour(seed), seed
+        )
         if problems:
             found.append((case.name, problems))
             bench.recover()
@@ -37,10 +43,19 @@ def test_directed_programs_of(bench, group):
 
 
 def test_every_fault_of(bench):
-    cases = [pim_programs.random_case(seed, bench.params, fault=fault) for fault in pim_programs.FAULTS for seed in range(FAULTS)]
+    cases = [
+        pim_programs.random_case(seed, bench.params, fault=fault)
+        for fault in pim_programs.FAULTS
+        for seed in range(FAULTS)
+    ]
     assert problems_of(bench, cases) == []
 
 
 def test_random_programs_of(bench):
-    cases = [pim_programs.random_case(seed, bench.params, cores=bench.params["cores"] if seed % 2 else None) for seed in range(COUNT)]
+    cases = [
+        pim_programs.random_case(
+            seed, bench.params, cores=bench.params["cores"] if seed % 2 else None
+        )
+        for seed in range(COUNT)
+    ]
     assert problems_of(bench, cases) == []

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long campaign of PIM's gateware against its model: ``make test-long``, QUINTET_MINUTES, QUINTET_SEED."""
+"""Long campaign of PIM's gateware against its model: ``make test-long``, QUINTET_MINUTES,
+QUINTET_SEED."""
+
 from tests.gateware.cores.pim.bench.subject import SUBJECT
 from tests.support.campaigns import campaign_test
 

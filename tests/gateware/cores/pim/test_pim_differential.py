@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's gateware against its golden model: random programs of one core and many, single faults, aborts, bus errors.
+"""PIM's gateware against its golden model: random programs of one core and many, single faults,
+aborts, bus errors.
 
-`make test` runs 500 programs and more on two cores; the campaigns of ``test_pim_campaigns.py`` go on with other builds.
+`make test` runs 500 programs and more on two cores; the campaigns of ``test_pim_campaigns.py`` go
+on with other builds.
 """
+
 import pytest
 
 from quintet.boards.virtual.bench import IDEAL
@@ -24,7 +27,9 @@ bench = bench_fixture(compare.open_build, compare.QUICK)
 def test_random_programs(bench, part):
     for seed in range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS):
         case = pim_programs.random_case(seed, bench.params)
-        problems, _ = compare.check_case(bench, case, IDEAL if seed % 3 == 0 else random_behaviour(seed), seed)
+        problems, _ = compare.check_case(
+            bench, case, IDEAL if seed % 3 == 0 else random_behaviour(seed), seed
+        )
         assert not problems, (case.name, problems)
 
 
@@ -32,7 +37,9 @@ def test_random_programs(bench, part):
 def test_every_fault(bench, fault):
     for seed in range(FAULTS):
         case = pim_programs.random_case(seed, bench.params, fault=fault)
-        problems, outcome = compare.check_case(bench, case, IDEAL if seed % 2 else random_behaviour(seed), seed)
+        problems, outcome = compare.check_case(
+            bench, case, IDEAL if seed % 2 else random_behaviour(seed), seed
+        )
         assert not problems, (case.name, problems)
         if case.notes.get("fault"):
             assert outcome.fault is not None and outcome.fault.name == fault

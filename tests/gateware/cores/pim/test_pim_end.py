@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How a run ends, and ports behind arbiters."""
+
 import pytest
 from amaranth.sim import Simulator
 
@@ -25,11 +26,23 @@ def simulate(dut, *bodies, background=()):
 
 
 async def run(ctx, dut, *, quiet_after=5, limit=60, **levels):
-    """Begin, raise ``levels`` a few cycles later, and wait; returns the cycles from there to ``stop``, and to the end."""
-    for name, value in (("begin", 1), ("quiet", 0), ("finished", 0), ("blocked", 0), ("deadlock", 0), ("abort", 0), ("settled", 1)):
+    """Begin, raise ``levels`` a few cycles later, and wait; returns the cycles from there to
+    ``stop``, and to the end."""
+    for name, value in (
+        ("begin", 1),
+        ("quiet", 0),
+        ("finished", 0),
+        ("blocked", 0),
+        ("deadlock", 0),
+        ("abort", 0),
+        ("settled", 1),
+    ):
         ctx.set(getattr(dut, name), value)
     for k in range(4):
-        ctx.set(dut.core[k], {"fault": 0, "base": 0x1000 * k, "offset": 8 * k, "code": 16 + k, "detail": 100 + k})
+        ctx.set(
+            dut.core[k],
+            {"fault": 0, "base": 0x1000 * k, "offset": 8 * k, "code": 16 + k, "detail": 100 + k},
+        )
     await ctx.tick()
     ctx.set(dut.begin, 0)
     await ctx.tick().repeat(3)
@@ -57,7 +70,10 @@ async def run(ctx, dut, *, quiet_after=5, limit=60, **levels):
 
 
 def told(ctx, dut):
-    return tuple(ctx.get(getattr(dut, name)) for name in ("code", "fault_core", "pc", "detail", "done", "stuck"))
+    return tuple(
+        ctx.get(getattr(dut, name))
+        for name in ("code", "fault_core", "pc", "detail", "done", "stuck")
+    )
 
 
 def test_ends():
@@ -77,7 +93,14 @@ def test_ends():
         assert told(ctx, dut) == (8, 2, 0x2010, 0, 3, 8)
         # LOAD that ends without RUN: with a fault, or aborted.
         for code, want in ((27, 27), (0, 8)):
-            for name, value in (("load_code", code), ("load_detail", 0x42), ("image", 0x8000), ("refused", 1), ("quiet", 15), ("abort", 0)):
+            for name, value in (
+                ("load_code", code),
+                ("load_detail", 0x42),
+                ("image", 0x8000),
+                ("refused", 1),
+                ("quiet", 15),
+                ("abort", 0),
+            ):
                 ctx.set(getattr(dut, name), value)
             await ctx.tick()
             ctx.set(dut.refused, 0)
@@ -85,6 +108,7 @@ def test_ends():
                 await ctx.tick()
             assert told(ctx, dut) == (want, 0, 0x8000, 0x42, 0, 0)
             await ctx.tick()
+
     simulate(dut, body)
 
 
@@ -102,7 +126,10 @@ def test_tree(ports, outside):
         for driver in drivers:
             await driver.drain(ctx)
         share = -(-ports // outside)
-        assert [answer.bytes(2) for answer in answers] == [bytes([k // share] * 6) for k in range(ports)]
+        assert [answer.bytes(2) for answer in answers] == [
+            bytes([k // share] * 6) for k in range(ports)
+        ]
+
     simulate(dut, body, background=[m.process for m in models] + [d.process for d in drivers])
 
 

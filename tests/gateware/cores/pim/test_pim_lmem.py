@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Local memory: unaligned words with masks at all ports at once, in byte lanes and in one SPRAM."""
+
 import random
 from functools import partial
 
@@ -12,20 +13,26 @@ from quintet.gateware.cores.pim.engine.memory.lmem import LocalMemory
 from quintet.gateware.cores.pim.params import SPACE
 from tests.gateware.cores.pim.bench.sizes import sizes
 
-BUILDS = [("85f", {"lmem_bytes": 1024}), ("sim", {"lmem_bytes": 1024}), ("tiny", {"lmem_bytes": 1024}), ("narrow", {"lmem_bytes": 4096}),
-          ("sim", {"vec_bytes": 1, "max_biw": 8, "x_bits": 8, "lmem_bytes": 1024})]
+BUILDS = [
+    ("85f", {"lmem_bytes": 1024}),
+    ("sim", {"lmem_bytes": 1024}),
+    ("tiny", {"lmem_bytes": 1024}),
+    ("narrow", {"lmem_bytes": 4096}),
+    ("sim", {"vec_bytes": 1, "max_biw": 8, "x_bits": 8, "lmem_bytes": 1024}),
+]
 NAMES = ["8 bytes", "4 bytes", "2 bytes", "4 KiB", "1 byte"]
 
 
 @pytest.mark.parametrize(("preset", "overrides"), BUILDS, ids=NAMES)
 def test_what_was_written_is_read(preset, overrides):
-    """Each of three writers has a third of the bytes; readers read what no writer has under way, neighbours as they please."""
+    """Each of three writers has a third of the bytes; readers read what no writer has under way,
+    neighbours as they please."""
     params = sizes(preset, overrides)
     dut = LocalMemory(params=params)
     word, size = params["vec_bytes"], params["lmem_bytes"]
     rng = random.Random(preset)
-    known = {}                              # byte -> value; absent while a write of it waits
-    landing = {}                            # byte -> (cycle from which on it is read, value)
+    known = {}  # byte -> value; absent while a write of it waits
+    landing = {}  # byte -> (cycle from which on it is read, value)
     third = 64
     state = {"zeroed": False, "cycle": 0, "writing": 3}
 
@@ -44,7 +51,9 @@ def test_what_was_written_is_read(preset, overrides):
         while True:
             await ctx.tick()
             state["cycle"] += 1
-            for place in [place for place, (cycle, _) in landing.items() if cycle <= state["cycle"]]:
+            for place in [
+                place for place, (cycle, _) in landing.items() if cycle <= state["cycle"]
+            ]:
                 known[place] = landing.pop(place)[1]
 
     async def write(ctx, number):
@@ -62,7 +71,9 @@ def test_what_was_written_is_read(preset, overrides):
             for place, _ in places:
                 known.pop(place, None)
                 landing.pop(place, None)
-            ctx.set(face.payload, {"address": at, "data": int.from_bytes(value, "little"), "mask": mask})
+            ctx.set(
+                face.payload, {"address": at, "data": int.from_bytes(value, "little"), "mask": mask}
+            )
             ctx.set(face.valid, 1)
             await ctx.tick().until(face.ready)
             ctx.set(face.valid, 0)
@@ -79,11 +90,13 @@ def test_what_was_written_is_read(preset, overrides):
             at = rng.choice((rng.randrange(3 * third), size - rng.randrange(1, word + 1)))
             ctx.set(face.request.payload, at)
             ctx.set(face.request.valid, 1)
-            # What is known before the cycle of the request, and still after it, must be in the word.
+            # What is known before the cycle of the request, and still after it, must be in the
+            # word.
             taken = False
             while not taken:
                 expected = [known.get((at + k) % size) for k in range(word)]
-                # As it stands at the end of the cycle: the memory of one port may yet have preferred another.
+                # As it stands at the end of the cycle: the memory of one port may yet have
+                # preferred another.
                 _, _, taken = await ctx.tick().sample(face.request.ready)
             ctx.set(face.request.valid, 0)
             after = [known.get((at + k) % size) for k in range(word)]
@@ -107,7 +120,8 @@ def test_what_was_written_is_read(preset, overrides):
 
 
 def test_vector_unit_writes_at_once_and_yields():
-    """Its writes never wait in byte lanes; while others' do, its reads leave every other cycle free."""
+    """Its writes never wait in byte lanes; while others' do, its reads leave every other cycle
+    free."""
     params = SPACE.resolve("sim", {"lmem_bytes": 1024})
     dut = LocalMemory(params=params)
 
@@ -135,12 +149,23 @@ def test_sizes_of_the_chips():
     """A block RAM a lane on an ECP5 with 16 KiB."""
     text = rtlil.convert(LocalMemory(params=SPACE.resolve("85f"), family="ecp5"))
     assert text.count("cell \\DP16KD ") == 8 and text.count('parameter \\REGMODE_B "OUTREG"') == 8
-    assert rtlil.convert(LocalMemory(params=sizes("tiny"), family="ice40")).count("cell \\SB_RAM40_4K ") == 4
+    assert (
+        rtlil.convert(LocalMemory(params=sizes("tiny"), family="ice40")).count(
+            "cell \\SB_RAM40_4K "
+        )
+        == 4
+    )
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: LocalMemory(params=SPACE.resolve("sim"), family="xc7"), "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: LocalMemory(params=SPACE.resolve("sim"), family="xc7"),
+            "Family must be one of None, 'ecp5', 'ice40', not 'xc7'",
+        ),
+    ],
+)
 def test_bad_arguments_are_refused(make, message):
     with pytest.raises(ValueError, match=message):
         make()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """LOAD alone: what it tells the processors, and what it refuses, as the image's reader does."""
+
 import random
 
 import numpy as np
@@ -26,16 +27,41 @@ def random_image(rng, cores=3):
             number = -(-rows // 16) * -(-cols // 16)
             bias = rng.random() < 0.6 and biases + cols <= PARAMS["bias_words"]
             biases += cols if bias else 0
-            groups.append(Group(
-                rows, cols, tuple(rng.sample(range(12), number)), mbiw=rng.randint(1, 8), shift=rng.randint(0, 47), round=rng.randint(0, 1),
-                weights=np.array([[rng.randint(-128, 127) for _ in range(cols)] for _ in range(rows)], np.int8)
-                if rng.random() < 0.8 else None,
-                bias=np.array([rng.randint(-2**31, 2**31 - 1) for _ in range(cols)], np.int32) if bias else None))
+            groups.append(
+                Group(
+                    rows,
+                    cols,
+                    tuple(rng.sample(range(12), number)),
+                    mbiw=rng.randint(1, 8),
+                    shift=rng.randint(0, 47),
+                    round=rng.randint(0, 1),
+                    weights=np.array(
+                        [[rng.randint(-128, 127) for _ in range(cols)] for _ in range(rows)],
+                        np.int8,
+                    )
+                    if rng.random() < 0.8
+                    else None,
+                    bias=np.array([rng.randint(-(2**31), 2**31 - 1) for _ in range(cols)], np.int32)
+                    if bias
+                    else None,
+                )
+            )
         mode = rng.randint(0, 2)
         count = rng.randint(0, 20)
         code = rng.randbytes((8, 4, 4)[mode] * count)
-        entries.append(CoreProgram(code, count, mode, rng.randint(0, 1), rng.randint(1, 32), rng.randint(1, 32), rng.choice((0, 31, 255)),
-                                   rng.choice((0, 31, 255)), groups))
+        entries.append(
+            CoreProgram(
+                code,
+                count,
+                mode,
+                rng.randint(0, 1),
+                rng.randint(1, 32),
+                rng.randint(1, 32),
+                rng.choice((0, 31, 255)),
+                rng.choice((0, 31, 255)),
+                groups,
+            )
+        )
     return Image(entries, 16, 16, rng.choice((0, 0x1000)), rng.choice((0, 0x800)))
 
 
@@ -53,27 +79,49 @@ class Bench:
         dut, rng = self.dut, random.Random(5)
         while True:
             _, _, core, valid, ready, chunk, group, ids, bias, *pulses = await ctx.tick().sample(
-                dut.target, dut.weights.valid, dut.weights.ready, dut.weights.payload, dut.group, dut.ids, dut.bias, dut.clear, dut.prime,
-                dut.go)
+                dut.target,
+                dut.weights.valid,
+                dut.weights.ready,
+                dut.weights.payload,
+                dut.group,
+                dut.ids,
+                dut.bias,
+                dut.clear,
+                dut.prime,
+                dut.go,
+            )
             if valid and ready:
                 self.weights[core, chunk.address] = chunk.data
             if group.valid:
-                self.groups[core, group.group] = {k: getattr(group.entry, k)
-                                                  for k in ("rows", "cols", "mbiw", "shift", "round", "has_bias")}
+                self.groups[core, group.group] = {
+                    k: getattr(group.entry, k)
+                    for k in ("rows", "cols", "mbiw", "shift", "round", "has_bias")
+                }
             if ids.valid:
                 self.ids[core, ids.group, ids.index] = ids.ids.array, ids.ids.bias
             if bias.valid:
                 self.bias[core, bias.address] = bias.data
-            self.pulses += [name for name, pulse in zip(("clear", "prime", "go"), pulses, strict=True) if pulse]
+            self.pulses += [
+                name for name, pulse in zip(("clear", "prime", "go"), pulses, strict=True) if pulse
+            ]
             ctx.set(dut.weights.ready, rng.random() < 0.7)
 
     async def run(self, ctx, data, base=BASE, limit=20000, **registers):
         """Loads an image; returns ``(code, detail)`` of a fault, or ``None``."""
         self.clear()
         dut = self.dut
-        self.model.memory[base:base + len(data)] = np.frombuffer(data, np.uint8)
-        values = {"program_address": base, "program_length": len(data), "window_base": 0, "window_limit": SIZE, "core_table": 0,
-                  "run_flags": 0, "gmem_base": 0, "gmem_size": 0, **registers}
+        self.model.memory[base : base + len(data)] = np.frombuffer(data, np.uint8)
+        values = {
+            "program_address": base,
+            "program_length": len(data),
+            "window_base": 0,
+            "window_limit": SIZE,
+            "core_table": 0,
+            "run_flags": 0,
+            "gmem_base": 0,
+            "gmem_size": 0,
+            **registers,
+        }
         for name, value in values.items():
             ctx.set(getattr(dut, name), value)
         ctx.set(dut.ready, 1)
@@ -106,23 +154,54 @@ def check_loaded(ctx, bench, image, data, base, *, keep=False):
     weights, biases = {}, {}
     for k, (entry, program) in enumerate(zip(tables.cores, image.cores, strict=True)):
         start = ctx.get(dut.starts[k])
-        assert (start.code, start.code_bytes, start.count, start.mode, start.wait_count, start.ibiw, start.obiw, start.fi, start.fo,
-                start.groups) == (base + entry.code, entry.code_bytes, entry.count, entry.mode, entry.wait_mode, entry.ibiw, entry.obiw,
-                                  entry.fi, entry.fo, len(entry.groups))
+        assert (
+            start.code,
+            start.code_bytes,
+            start.count,
+            start.mode,
+            start.wait_count,
+            start.ibiw,
+            start.obiw,
+            start.fi,
+            start.fo,
+            start.groups,
+        ) == (
+            base + entry.code,
+            entry.code_bytes,
+            entry.count,
+            entry.mode,
+            entry.wait_mode,
+            entry.ibiw,
+            entry.obiw,
+            entry.fi,
+            entry.fo,
+            len(entry.groups),
+        )
         for n, (row, group) in enumerate(zip(entry.groups, program.groups, strict=True)):
-            assert bench.groups[k, n] == {"rows": row.rows - 1, "cols": row.cols - 1, "mbiw": row.mbiw - 1, "shift": row.shift,
-                                          "round": row.round, "has_bias": row.has_bias}
+            assert bench.groups[k, n] == {
+                "rows": row.rows - 1,
+                "cols": row.cols - 1,
+                "mbiw": row.mbiw - 1,
+                "shift": row.shift,
+                "round": row.round,
+                "has_bias": row.has_bias,
+            }
             for index, array in enumerate(row.arrays):
                 assert bench.ids[k, n, index][0] == array
                 assert not row.has_bias or bench.ids[k, n, index][1] == row.bias_at
             if group.bias is not None:
-                biases.update({(k, row.bias_at + c): int(value) & 0xFFFF_FFFF for c, value in enumerate(group.bias)})
+                biases.update(
+                    {
+                        (k, row.bias_at + c): int(value) & 0xFFFF_FFFF
+                        for c, value in enumerate(group.bias)
+                    }
+                )
             if group.weights is not None:
                 whole, at = stored_weights(group.weights, 16, 16), 0
                 for index, array in enumerate(row.arrays):
                     rows = min(16, row.rows - index // -(-row.cols // 16) * 16)
                     for c in range(2 * rows):
-                        weights[k, 32 * array + c] = int.from_bytes(whole[at:at + 8], "little")
+                        weights[k, 32 * array + c] = int.from_bytes(whole[at : at + 8], "little")
                         at += 8
                 assert at == len(whole)
     assert bench.weights == ({} if keep else weights)
@@ -140,46 +219,108 @@ def test_images(beat):
             data = image.data()
             base = rng.choice((BASE, 0x2000))
             by_table = turn % 2
-            registers = {"core_table": base, "program_address": 0, "program_length": 0} if by_table else {}
+            registers = (
+                {"core_table": base, "program_address": 0, "program_length": 0} if by_table else {}
+            )
             assert await bench.run(ctx, data, base, **registers) is None
             check_loaded(ctx, bench, image, data, base)
             dut = bench.dut
             size = image.gmem_size or SIZE - image.gmem_base
-            assert (ctx.get(dut.gmem_from), ctx.get(dut.gmem_low), ctx.get(dut.gmem_high)) == (image.gmem_base, 0, size)
+            assert (ctx.get(dut.gmem_from), ctx.get(dut.gmem_low), ctx.get(dut.gmem_high)) == (
+                image.gmem_base,
+                0,
+                size,
+            )
         # Kept weights; GMem by the registers, cut by the window.
-        assert await bench.run(ctx, data, base, run_flags=3, gmem_base=0x300, gmem_size=0x8_0000, window_base=0x340) is None
+        assert (
+            await bench.run(
+                ctx, data, base, run_flags=3, gmem_base=0x300, gmem_size=0x8_0000, window_base=0x340
+            )
+            is None
+        )
         check_loaded(ctx, bench, image, data, base, keep=True)
-        assert (ctx.get(dut.gmem_from), ctx.get(dut.gmem_low), ctx.get(dut.gmem_high)) == (0x300, 0x40, SIZE - 0x300)
+        assert (ctx.get(dut.gmem_from), ctx.get(dut.gmem_low), ctx.get(dut.gmem_high)) == (
+            0x300,
+            0x40,
+            SIZE - 0x300,
+        )
         assert not ctx.get(dut.zero)
+
     bench.simulate(body)
 
 
 def corruptions(data, rng):
     """(image, window limit): each field of each table wrong in turn."""
     import struct
+
     tables = read_tables(data, PARAMS)
     table = struct.unpack_from("<I", data, 0x10)[0]
-    fields = [(at, size, 0) for at, size in ((0, 4), (4, 2), (6, 2), (8, 4), (0xC, 2), (0xE, 2), (0x10, 4), (0x14, 2), (0x16, 2),
-                                            (0x20, 4), (0x3F, 1))]
+    fields = [
+        (at, size, 0)
+        for at, size in (
+            (0, 4),
+            (4, 2),
+            (6, 2),
+            (8, 4),
+            (0xC, 2),
+            (0xE, 2),
+            (0x10, 4),
+            (0x14, 2),
+            (0x16, 2),
+            (0x20, 4),
+            (0x3F, 1),
+        )
+    ]
     for k, entry in enumerate(tables.cores):
         base = table + 32 * k
-        fields += [(base + at, size, 0) for at, size in ((0, 4), (4, 4), (8, 4), (0xC, 1), (0xD, 1), (0xE, 1), (0xF, 1), (0x10, 4), (0x14, 2),
-                                                         (0x16, 1), (0x17, 1), (0x18, 1), (0x1F, 1))]
+        fields += [
+            (base + at, size, 0)
+            for at, size in (
+                (0, 4),
+                (4, 4),
+                (8, 4),
+                (0xC, 1),
+                (0xD, 1),
+                (0xE, 1),
+                (0xF, 1),
+                (0x10, 4),
+                (0x14, 2),
+                (0x16, 1),
+                (0x17, 1),
+                (0x18, 1),
+                (0x1F, 1),
+            )
+        ]
         groups = struct.unpack_from("<I", data, base + 0x10)[0]
         for n in range(len(entry.groups)):
             base = groups + 64 * n
-            fields += [(base + at, size, 0) for at, size in ((0, 2), (2, 2), (4, 1), (5, 1), (6, 1), (7, 1), (8, 4), (0xC, 4),
-                                                             *((0x10 + 2 * i, 2) for i in range(16)), (0x30, 1), (0x3F, 1))]
+            fields += [
+                (base + at, size, 0)
+                for at, size in (
+                    (0, 2),
+                    (2, 2),
+                    (4, 1),
+                    (5, 1),
+                    (6, 1),
+                    (7, 1),
+                    (8, 4),
+                    (0xC, 4),
+                    *((0x10 + 2 * i, 2) for i in range(16)),
+                    (0x30, 1),
+                    (0x3F, 1),
+                )
+            ]
     for at, size, _ in fields:
-        old = int.from_bytes(data[at:at + size], "little")
+        old = int.from_bytes(data[at : at + size], "little")
         top = (1 << 8 * size) - 1
         for value in {top, old + rng.choice((1, 3, 64)) & top, 0 if old else 1}:
-            yield data[:at] + value.to_bytes(size, "little") + data[at + size:]
+            yield data[:at] + value.to_bytes(size, "little") + data[at + size :]
 
 
 @pytest.mark.parametrize("share", [0.12, pytest.param(1, marks=pytest.mark.long)])
 def test_wrong_fields(share):
-    """Every field wrong in turn: refused with the offset that the image's reader names, or taken where it takes it."""
+    """Every field wrong in turn: refused with the offset that the image's reader names, or taken
+    where it takes it."""
     rng = random.Random(11)
     image = random_image(rng)
     while not all(len(core.groups) for core in image.cores[:2]):
@@ -193,7 +334,7 @@ def test_wrong_fields(share):
             if rng.random() >= share:
                 continue
             whole = bytearray(SIZE)
-            whole[BASE:BASE + len(wrong)] = wrong
+            whole[BASE : BASE + len(wrong)] = wrong
             bench.model.memory[:] = 0
             try:
                 read_tables(bytes(whole[BASE:]), PARAMS, len(wrong))
@@ -202,6 +343,7 @@ def test_wrong_fields(share):
                 expected = 27, fault.detail
                 seen.add(fault.detail)
             assert await bench.run(ctx, wrong) == expected
+
     bench.simulate(body)
     assert len(seen) > 10
 
@@ -230,10 +372,15 @@ def test_window_bus_error_and_stop():
             ctx.set(bench.dut.stop, 1)
             for _ in range(400):
                 await ctx.tick()
-            assert not ctx.get(bench.dut.busy) and not ctx.get(bench.dut.fault) and not bench.model.outstanding
+            assert (
+                not ctx.get(bench.dut.busy)
+                and not ctx.get(bench.dut.fault)
+                and not bench.model.outstanding
+            )
             ctx.set(bench.dut.stop, 0)
         assert await bench.run(ctx, data) is None
         check_loaded(ctx, bench, image, data, BASE)
+
     bench.simulate(body)
 
 
@@ -242,13 +389,20 @@ def test_speed():
     params = SPACE.resolve("85f", {"arrays": 4})
     rng = np.random.default_rng(1)
     weights = rng.integers(-128, 128, (64, 256), dtype=np.int8)
-    data = Image([CoreProgram(groups=[Group(64, 256, (0, 1, 2, 3), weights=weights)]) for _ in range(4)]).data()
+    data = Image(
+        [CoreProgram(groups=[Group(64, 256, (0, 1, 2, 3), weights=weights)]) for _ in range(4)]
+    ).data()
     dut = Load(params=params, beat_bytes=8, memory_size=1 << 18)
     model = MemoryModel(dut.memory, size=1 << 18, latency=(16, 16), stall=0.0, depth=8)
-    model.memory[:len(data)] = np.frombuffer(data, np.uint8)
+    model.memory[: len(data)] = np.frombuffer(data, np.uint8)
 
     async def body(ctx):
-        for name, value in (("program_length", len(data)), ("window_limit", 1 << 18), ("ready", 1), ("start", 1)):
+        for name, value in (
+            ("program_length", len(data)),
+            ("window_limit", 1 << 18),
+            ("ready", 1),
+            ("start", 1),
+        ):
             ctx.set(getattr(dut, name), value)
         ctx.set(dut.weights.ready, 1)
         await ctx.tick()
@@ -259,6 +413,7 @@ def test_speed():
             cycles += 1
         assert cycles <= 1.15 * len(data) / 8 + 2500
         assert cycles <= 1.15 * len(data) / 8 + 800, "and not much of the 2,500 for the tables"
+
     sim = Simulator(dut)
     sim.add_clock(1e-6)
     sim.add_testbench(model.process, background=True)

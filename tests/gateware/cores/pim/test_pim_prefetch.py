@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The instruction supply: every instruction once, in order, in all code forms, at memories of all widths."""
+"""The instruction supply: every instruction once, in order, in all code forms, at memories of all
+widths."""
+
 import random
 
 import numpy as np
@@ -20,19 +22,38 @@ def random_word(rnd):
     low = op | rnd.getrandbits(5) << 6
     if op in (1, 6, 7):
         return low | rnd.choice((5, 0xFFFF_FFF0, 0x1234_5678)) << 32
-    return low | (rnd.getrandbits(20) << 11) | (rnd.getrandbits(32) << 32 if rnd.random() < 0.4 and op not in (0, 32) else 0)
+    return (
+        low
+        | (rnd.getrandbits(20) << 11)
+        | (rnd.getrandbits(32) << 32 if rnd.random() < 0.4 and op not in (0, 32) else 0)
+    )
 
 
 def pack(words, mode):
     return b"".join(STORAGES[mode].store(w) for w in words)
 
 
-def run(code, count, mode, *, beat_bytes, seed=1, latency=(1, 12), stall=0.25, patience=0.7, address=0x108, params=PARAMS,
-        fail=None, cycles=20_000):
+def run(
+    code,
+    count,
+    mode,
+    *,
+    beat_bytes,
+    seed=1,
+    latency=(1, 12),
+    stall=0.25,
+    patience=0.7,
+    address=0x108,
+    params=PARAMS,
+    fail=None,
+    cycles=20_000,
+):
     dut = Prefetch(params=params, beat_bytes=beat_bytes)
-    model = MemoryModel(dut.memory, size=1 << 16, seed=seed, latency=latency, stall=stall, fail=fail)
+    model = MemoryModel(
+        dut.memory, size=1 << 16, seed=seed, latency=latency, stall=stall, fail=fail
+    )
     model.memory[:] = 0xA5
-    model.memory[address:address + len(code)] = list(code)
+    model.memory[address : address + len(code)] = list(code)
     rnd = random.Random(seed)
     shown, took = [], []
 
@@ -75,32 +96,44 @@ def test_shows_each_instruction_once(beat_bytes, mode):
         if mode == 1:
             words = [expand(w & 0xFFFF_FFFF) for w in words]
         code = pack(words, mode)
-        shown, _, model = run(code, count, mode, beat_bytes=beat_bytes, seed=count, address=8 * rnd.randrange(1, 40))
+        shown, _, model = run(
+            code, count, mode, beat_bytes=beat_bytes, seed=count, address=8 * rnd.randrange(1, 40)
+        )
         assert [w for w, *_ in shown] == words
         assert [n for _, n, *_ in shown] == [len(STORAGES[mode].store(w)) == 8 for w in words]
         assert not any(e or b for *_, e, b in shown)
         whole = [a for a, beats, _ in model.log if beats * beat_bytes == BURST_BYTES]
-        assert all(a % BURST_BYTES == 0 for a in whole) and len(model.log) <= len(code) // BURST_BYTES + 2
+        assert (
+            all(a % BURST_BYTES == 0 for a in whole)
+            and len(model.log) <= len(code) // BURST_BYTES + 2
+        )
 
 
 def test_one_instruction_a_cycle():
     words = [1 | (k % 32) << 6 | k << 32 for k in range(600)]
-    _, took, _ = run(pack(words, 0), len(words), 0, beat_bytes=8, latency=(1, 1), stall=0, patience=1)
+    _, took, _ = run(
+        pack(words, 0), len(words), 0, beat_bytes=8, latency=(1, 1), stall=0, patience=1
+    )
     assert took[-1] - took[0] <= 600 * 1.05 + 20
     words = [1 | (k % 32) << 6 | (k % 1000) << 32 for k in range(600)]
-    _, took, _ = run(pack(words, 2), len(words), 2, beat_bytes=4, latency=(1, 1), stall=0, patience=1)
+    _, took, _ = run(
+        pack(words, 2), len(words), 2, beat_bytes=4, latency=(1, 1), stall=0, patience=1
+    )
     assert took[-1] - took[0] <= 600 * 1.2 + 20
 
 
-@pytest.mark.parametrize("count,code,instructions", (
-    (3, [1, 1, 33], 2),                # second half past the code
-    (2, [1, 1, 1], 2),                 # a word left over
-    (1, [33, 7, 1, 1], 1),
-    (4, [1, 1], 2),                    # too short
-    (1, [33], 0),
-    (1, [], 0),
-    (0, [1, 1], 0),                    # no instruction, but words
-))
+@pytest.mark.parametrize(
+    "count,code,instructions",
+    (
+        (3, [1, 1, 33], 2),  # second half past the code
+        (2, [1, 1, 1], 2),  # a word left over
+        (1, [33, 7, 1, 1], 1),
+        (4, [1, 1], 2),  # too short
+        (1, [33], 0),
+        (1, [], 0),
+        (0, [1, 1], 0),  # no instruction, but words
+    ),
+)
 def test_code_end(count, code, instructions):
     data = b"".join(w.to_bytes(4, "little") for w in code)
     for beat_bytes in (2, 8):
@@ -114,7 +147,14 @@ def test_no_code_ends_at_once():
 
 def test_a_bus_error_comes_with_its_instruction():
     words = [1 | k << 6 | k << 32 for k in range(20)]
-    shown, _, _ = run(pack(words, 0), 20, 0, beat_bytes=4, address=0x100, fail=lambda a, write: a == 0x100 + 8 * 13 + 4)
+    shown, _, _ = run(
+        pack(words, 0),
+        20,
+        0,
+        beat_bytes=4,
+        address=0x100,
+        fail=lambda a, write: a == 0x100 + 8 * 13 + 4,
+    )
     assert [e for _, _, e, _ in shown] == [k == 13 for k in range(20)]
 
 
@@ -149,7 +189,7 @@ def test_nothing_is_left_of_the_run_before():
     model = MemoryModel(dut.memory, size=1 << 14, latency=(1, 1), stall=0)
     for run in range(2):
         words = np.arange(512, dtype=np.uint64) << np.uint64(32) | np.uint64(run << 20)
-        model.memory[4096 * run:4096 * run + 4096] = words.view(np.uint8)
+        model.memory[4096 * run : 4096 * run + 4096] = words.view(np.uint8)
     seen = []
 
     async def bench(ctx):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Proofs of what lies between the processors: rendezvous, event registers, deadlock."""
+
 import pytest
 from amaranth.hdl import Assert, Assume, Cat, Cover, Mux, Signal
 
@@ -16,34 +17,56 @@ PARAMS = {"cores": CORES, "vec_bytes": 1, "max_biw": 8}
 class RendezvousProperty(Property):
     """Three cores that send and receive as they like.
 
-    * Two that are at the rendezvous with each other are told to go in the next cycle: none ever waits with both ends there.
+    * Two that are at the rendezvous with each other are told to go in the next cycle: none ever
+      waits with both ends there.
     * Go is told to both ends of a pair that is there, and to no other.
-    * A receiver's words are those of the sender it met, at once, and no word goes elsewhere; the end of a message reaches its sender.
+    * A receiver's words are those of the sender it met, at once, and no word goes elsewhere; the
+      end of a message reaches its sender.
     """
+
     def build(self, m):
         dut = m.submodules.dut = Crossbar(params=PARAMS)
         ports = dut.port
-        moving = [Signal(name=f"moving_{i}") for i in range(CORES)]      # between go and the end of its message
+        moving = [
+            Signal(name=f"moving_{i}") for i in range(CORES)
+        ]  # between go and the end of its message
         sending = [Signal(name=f"sending_{i}") for i in range(CORES)]
         partner = [Signal(2, name=f"partner_{i}") for i in range(CORES)]
         for i, port in enumerate(ports):
-            self.free(port.meet, port.sends, port.peer, port.size, port.word_out, port.out_valid, port.in_ready, port.written)
-            # How a core behaves: it stays at the rendezvous until go, and returns when its message is over.
+            self.free(
+                port.meet,
+                port.sends,
+                port.peer,
+                port.size,
+                port.word_out,
+                port.out_valid,
+                port.in_ready,
+                port.written,
+            )
+            # How a core behaves: it stays at the rendezvous until go, and returns when its message
+            # is over.
             waits = Signal(name=f"waits_{i}")
             asked = Cat(port.sends, port.peer, port.size)
             before = Signal.like(asked, name=f"before_{i}")
             m.d.sync += [waits.eq(port.meet & ~port.go), before.eq(asked)]
             m.d.comb += [
-                Assume((port.peer < CORES) & (port.peer != i)), Assume(~waits | port.meet & (asked == before)),
-                Assume(~(port.go & ~waits)), Assume(~port.go | port.meet),
-                Assume(~moving[i] | ~port.meet), Assume(~port.written | moving[i] & ~sending[i]),
+                Assume((port.peer < CORES) & (port.peer != i)),
+                Assume(~waits | port.meet & (asked == before)),
+                Assume(~(port.go & ~waits)),
+                Assume(~port.go | port.meet),
+                Assume(~moving[i] | ~port.meet),
+                Assume(~port.written | moving[i] & ~sending[i]),
                 Assume(~port.out_valid | moving[i] & sending[i]),
             ]
             # Behind go the request may only be taken back: the cycle of go itself shows it still.
             over = Signal(name=f"over_{i}")
             m.d.comb += over.eq(Mux(sending[i], port.sent, port.written))
             with m.If(port.go):
-                m.d.sync += [moving[i].eq(~port.differs), sending[i].eq(port.sends), partner[i].eq(port.peer)]
+                m.d.sync += [
+                    moving[i].eq(~port.differs),
+                    sending[i].eq(port.sends),
+                    partner[i].eq(port.peer),
+                ]
             with m.Elif(over):
                 m.d.sync += moving[i].eq(0)
         met_before = Signal(name="met_before")
@@ -53,7 +76,9 @@ class RendezvousProperty(Property):
                     continue
                 a, b = ports[i], ports[j]
                 pair, ready = Signal(name=f"pair_{i}{j}"), Signal(name=f"ready_{i}{j}")
-                m.d.comb += pair.eq(a.meet & a.sends & (a.peer == j) & b.meet & ~b.sends & (b.peer == i))
+                m.d.comb += pair.eq(
+                    a.meet & a.sends & (a.peer == j) & b.meet & ~b.sends & (b.peer == i)
+                )
                 m.d.sync += ready.eq(pair & ~a.go & ~b.go)
                 m.d.comb += Assert(~ready | a.go & b.go)
                 # Either both of a pair go, or none.
@@ -70,7 +95,9 @@ class RendezvousProperty(Property):
                 m.d.comb += Assert(dut._source[j][i] == (linked | a.go & a.sends & (a.peer == j)))
                 with m.If(linked):
                     m.d.comb += [
-                        Assert(b.word_in == a.word_out), Assert(b.in_valid == a.out_valid), Assert(a.out_ready == b.in_ready),
+                        Assert(b.word_in == a.word_out),
+                        Assert(b.in_valid == a.out_valid),
+                        Assert(a.out_ready == b.in_ready),
                         Assert(a.sent == b.written),
                     ]
                 m.d.comb += Cover(linked & b.written & met_before)
@@ -90,9 +117,11 @@ def test_rendezvous(tmp_path):
 class EventProperty(Property):
     """One event register, any of them, of a core that two may sync to.
 
-    A count kept from outside goes up at each ``synced`` without overflow and is reset or lowered at each ``granted``; a wait is granted only
-    when it holds, an overflow is told only at the top, and no request waits longer than its turn.
+    A count kept from outside goes up at each ``synced`` without overflow and is reset or lowered at
+    each ``granted``; a wait is granted only when it holds, an overflow is told only at the top, and
+    no request waits longer than its turn.
     """
+
     SOURCES = 2
     PATIENCE = 2 * (SOURCES + 1)
 
@@ -112,9 +141,20 @@ class EventProperty(Property):
         up, down = Signal(name="up"), Signal(name="down")
         for k in range(self.SOURCES):
             asked = Cat(dut.event[k])
-            before, waits, age = Signal(5, name=f"before_{k}"), Signal(name=f"waits_{k}"), Signal(4, name=f"age_{k}")
-            m.d.sync += [before.eq(asked), waits.eq(dut.sync[k] & ~dut.synced[k]), age.eq(Mux(dut.sync[k] & ~dut.synced[k], age + 1, 0))]
-            m.d.comb += [Assume(~waits | dut.sync[k] & (asked == before)), Assert(age <= self.PATIENCE)]
+            before, waits, age = (
+                Signal(5, name=f"before_{k}"),
+                Signal(name=f"waits_{k}"),
+                Signal(4, name=f"age_{k}"),
+            )
+            m.d.sync += [
+                before.eq(asked),
+                waits.eq(dut.sync[k] & ~dut.synced[k]),
+                age.eq(Mux(dut.sync[k] & ~dut.synced[k], age + 1, 0)),
+            ]
+            m.d.comb += [
+                Assume(~waits | dut.sync[k] & (asked == before)),
+                Assert(age <= self.PATIENCE),
+            ]
             m.d.comb += Assert(~dut.synced[k] | dut.sync[k])
             with m.If(dut.synced[k] & (dut.event[k] == which)):
                 m.d.comb += [up.eq(~dut.overflow), Assert(dut.overflow == (total == EVENT_MOST))]
@@ -126,17 +166,25 @@ class EventProperty(Property):
         before, waits = Signal.like(asked, name="before_wait"), Signal(name="waits_wait")
         m.d.sync += [before.eq(asked), waits.eq(dut.wait & ~dut.granted)]
         m.d.comb += [
-            Assume(~waits | dut.wait & (asked == before)), Assert(~dut.granted | dut.wait),
+            Assume(~waits | dut.wait & (asked == before)),
+            Assert(~dut.granted | dut.wait),
             Assert(~dut._serving[self.SOURCES] | waits & (dut._register == before[:5])),
-            Assert((dut._serving & (dut._serving - 1)) == 0), Assert(dut._turn <= self.SOURCES),
+            Assert((dut._serving & (dut._serving - 1)) == 0),
+            Assert(dut._turn <= self.SOURCES),
             Assert(~(dut.granted & dut.synced.any())),
         ]
         with m.If(dut.granted & (dut.wait_event == which)):
-            m.d.comb += [down.eq(1), Assert(Mux(dut.wait_count, total >= dut.wait_value, total == dut.wait_value))]
+            m.d.comb += [
+                down.eq(1),
+                Assert(Mux(dut.wait_count, total >= dut.wait_value, total == dut.wait_value)),
+            ]
         m.d.comb += told.eq(total + up - Mux(down, Mux(dut.wait_count, dut.wait_value, total), 0))
         m.d.sync += total.eq(told)
         m.d.comb += [Assert(told == actual), Assert(told <= EVENT_MOST)]
-        m.d.comb += [Cover(down & (total == 2) & dut.wait_count), Cover(down & (total == 2) & ~dut.wait_count)]
+        m.d.comb += [
+            Cover(down & (total == 2) & dut.wait_count),
+            Cover(down & (total == 2) & ~dut.wait_count),
+        ]
 
 
 def test_event_register(tmp_path):
@@ -146,13 +194,18 @@ def test_event_register(tmp_path):
 
 class DeadlockProperty(Property):
     """Found when and only when nothing could move for so long, and never while a core runs."""
+
     def build(self, m):
         dut = m.submodules.dut = DeadlockDetector(cores=2)
         self.free(dut.running, dut.finished, dut.blocked, dut.moving)
         still = Signal(range(PATIENCE + 2), name="still")
         stuck = dut.running & ~dut.moving & (dut.finished | dut.blocked).all() & ~dut.finished.all()
         m.d.sync += still.eq(Mux(stuck, Mux(still > PATIENCE, still, still + 1), 0))
-        m.d.comb += [Assert(dut.found == (still >= PATIENCE)), Assert((still <= PATIENCE) | dut.found), Cover(dut.found)]
+        m.d.comb += [
+            Assert(dut.found == (still >= PATIENCE)),
+            Assert((still <= PATIENCE) | dut.found),
+            Cover(dut.found),
+        ]
 
 
 def test_deadlock(tmp_path):
@@ -162,6 +215,7 @@ def test_deadlock(tmp_path):
 
 class Hasty(DeadlockProperty):
     """A wrong claim, that the proof refuses."""
+
     def build(self, m):
         super().build(m)
         found = Signal(name="found_ever")
@@ -174,11 +228,20 @@ def test_a_wrong_claim_is_refused(tmp_path):
         prove(Hasty(), tmp_path, depth=4)
 
 
-@pytest.mark.parametrize(("make", "message"), [
-    (lambda: EventFile(sources=0), "Number of sources must be an integer from 1 to 32, not 0"),
-    (lambda: EventFile(sources=1, events=64), "Number of events must be an integer from 2 to 32, not 64"),
-    (lambda: DeadlockDetector(cores=33), "Number of cores must be an integer from 1 to 32, not 33"),
-])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: EventFile(sources=0), "Number of sources must be an integer from 1 to 32, not 0"),
+        (
+            lambda: EventFile(sources=1, events=64),
+            "Number of events must be an integer from 2 to 32, not 64",
+        ),
+        (
+            lambda: DeadlockDetector(cores=33),
+            "Number of cores must be an integer from 1 to 32, not 33",
+        ),
+    ],
+)
 def test_bad_arguments(make, message):
     with pytest.raises(ValueError, match=message):
         make()

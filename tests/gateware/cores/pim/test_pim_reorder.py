@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""``densify`` orders instructions by when they can start; what depends on what, and how cores meet, stays."""
+"""``densify`` orders instructions by when they can start; what depends on what, and how cores meet,
+stays."""
+
 from dataclasses import replace
 
 import pytest
@@ -11,7 +13,14 @@ from quintet.gateware.cores.pim.image.codes import words_of
 from quintet.gateware.cores.pim.params import SPACE
 from tests.gateware.cores.pim.bench import compare as pim_compare
 from tests.gateware.cores.pim.bench import programs as pim_programs
-from tests.gateware.cores.pim.bench.dense import SIM, case_of, dense_text, group, image_of_text, same_effect
+from tests.gateware.cores.pim.bench.dense import (
+    SIM,
+    case_of,
+    dense_text,
+    group,
+    image_of_text,
+    same_effect,
+)
 
 SEND, RECV = 29, 30
 SET = "setbw 16, 16\nsldi $4, 1024\nsldi $5, 2048\nsldi $6, 512\n"
@@ -26,7 +35,10 @@ def mnemonics(image, core=0):
 def results(image):
     """Where the instructions of the dense program write."""
     core = densify(image, SIM)[0].cores[0]
-    return [step.operands[0].value for step in resolve(words_of(core.code, core.mode)[0], core.ibiw, core.obiw)]
+    return [
+        step.operands[0].value
+        for step in resolve(words_of(core.code, core.mode)[0], core.ibiw, core.obiw)
+    ]
 
 
 def test_independent_work_comes_between_dependent():
@@ -46,7 +58,10 @@ def test_a_store_comes_as_soon_as_it_can():
 @pytest.mark.parametrize("other", [0, 31, 64])
 def test_loads_and_stores_of_one_place_stay_in_order(other):
     """A load may come before a store whose data it does not need, but not of the same bytes."""
-    image = image_of_text(SET + "mvmul $4, $0, 8, 0, 0\nst $2, $4, 32\n" + f"ld $5, $2, 32, @{other}:1", groups=[group(16, 16)])
+    image = image_of_text(
+        SET + "mvmul $4, $0, 8, 0, 0\nst $2, $4, 32\n" + f"ld $5, $2, 32, @{other}:1",
+        groups=[group(16, 16)],
+    )
     same_effect(case_of(image))
     assert mnemonics(image) == (["mvmul", "ld", "st"] if other == 64 else ["mvmul", "st", "ld"])
 
@@ -65,7 +80,11 @@ def test_the_next_item_is_received_while_one_is_sent():
 def test_cores_that_wait_for_each_other_keep_the_order():
     """Were core 0 to receive first, all three would wait for ever."""
     first = "recv $0, 2, 32\n"
-    texts = [SET + "mvmul $4, $0, 8, 0, 0\nsend $4, 1, 32\n" + first, "recv $0, 0, 32\nsend $0, 2, 32\n", "recv $0, 1, 32\nsend $0, 0, 32\n"]
+    texts = [
+        SET + "mvmul $4, $0, 8, 0, 0\nsend $4, 1, 32\n" + first,
+        "recv $0, 0, 32\nsend $0, 2, 32\n",
+        "recv $0, 1, 32\nsend $0, 0, 32\n",
+    ]
     image = image_of_text(*texts, groups=[group(16, 16)])
     same_effect(case_of(image))
     assert mnemonics(image) == ["mvmul", "send", "recv"]
@@ -77,9 +96,17 @@ def test_cores_that_wait_for_each_other_keep_the_order():
 
 
 def told(how, at):
-    """Core 0 stores 32 bytes and tells core 1 (``how``), which loads from ``at``: (mnemonics of core 0, of core 1)."""
-    tell, hear = {"message": ("send $0, 1, 8", "recv $6, 0, 8"), "event": ("sync 3, 1", "wait 3, 1")}[how]
-    image = image_of_text(SET + f"mvmul $4, $0, 8, 0, 0\nst $2, $4, 32\n{tell}", SET + f"{hear}\nld $5, $2, 32, @{at}:1", groups=[group(16, 16)])
+    """Core 0 stores 32 bytes and tells core 1 (``how``), which loads from ``at``: (mnemonics of
+    core 0, of core 1)."""
+    tell, hear = {
+        "message": ("send $0, 1, 8", "recv $6, 0, 8"),
+        "event": ("sync 3, 1", "wait 3, 1"),
+    }[how]
+    image = image_of_text(
+        SET + f"mvmul $4, $0, 8, 0, 0\nst $2, $4, 32\n{tell}",
+        SET + f"{hear}\nld $5, $2, 32, @{at}:1",
+        groups=[group(16, 16)],
+    )
     same_effect(case_of(image))
     return mnemonics(image), mnemonics(image, 1)
 
@@ -91,22 +118,35 @@ def test_what_another_core_reads_is_stored_before_it_is_told():
 
 
 def test_nothing_moves_past_an_event():
-    """Core 1 waits for a count of one, twice: were both events told at once, it might see two and wait for ever."""
-    text = SET + "sync 3, 1\nvvadd $4, $0, $6, 32\nvvadd $4, $4, $6, 32\nsync 3, 1\nvrelu $5, $0, 16"
+    """Core 1 waits for a count of one, twice: were both events told at once, it might see two and
+    wait for ever."""
+    text = (
+        SET + "sync 3, 1\nvvadd $4, $0, $6, 32\nvvadd $4, $4, $6, 32\nsync 3, 1\nvrelu $5, $0, 16"
+    )
     image = image_of_text(text, "wait 3, 1\nlldi $0, 5, 4\nwait 3, 1\nlldi $0, 6, 4")
     same_effect(case_of(image))
-    assert mnemonics(image) == ["sync", "vvadd", "vvadd", "sync", "vrelu"] and mnemonics(image, 1) == ["wait", "wait", "lldi"]
+    assert mnemonics(image) == ["sync", "vvadd", "vvadd", "sync", "vrelu"] and mnemonics(
+        image, 1
+    ) == ["wait", "wait", "lldi"]
 
 
 def test_a_core_that_cannot_be_followed_may_touch_everything():
-    image = image_of_text(SET + "mvmul $4, $0, 8, 0, 0\nst $2, $4, 32\nsend $0, 1, 8\nsldi $1, 0", "recv $6, 0, 8\nsld $1, $2\n", groups=[group(16, 16)])
+    image = image_of_text(
+        SET + "mvmul $4, $0, 8, 0, 0\nst $2, $4, 32\nsend $0, 1, 8\nsldi $1, 0",
+        "recv $6, 0, 8\nsld $1, $2\n",
+        groups=[group(16, 16)],
+    )
     same_effect(case_of(image))
     assert mnemonics(image) == ["mvmul", "st", "send"]
 
 
 def test_a_program_that_would_fail_keeps_its_order():
-    """It names a group that does not exist: what came before the fault is what came before it in the source."""
-    text = SET + "vvadd $4, $0, $6, 32\nvvadd $4, $4, $6, 32\nvvadd $5, $0, $6, 32\nmvmul $5, $0, 8, 0, {}\nsldi $1, 3"
+    """It names a group that does not exist: what came before the fault is what came before it in
+    the source."""
+    text = SET + (
+        "vvadd $4, $0, $6, 32\nvvadd $4, $4, $6, 32\nvvadd $5, $0, $6, 32\nmvmul $5, $0, 8, "
+        "0, {}\nsldi $1, 3"
+    )
     for number, expected in ((0, [1024, 2048, 1024, 2048]), (1, [1024, 1024, 2048, 2048])):
         image = image_of_text(text.format(number), groups=[group(16, 16)] * 2)
         image = replace(image, cores=[replace(image.cores[0], groups=[group(16, 16)])])
@@ -115,9 +155,19 @@ def test_a_program_that_would_fail_keeps_its_order():
 
 def test_meetings():
     assert completes([[], []]) and completes([[(SEND, 1, 4)], [(RECV, 0, 4)]])
-    assert not completes([[(SEND, 1, 4)], [(RECV, 0, 5)]]) and not completes([[(SEND, 1, 4)], [(SEND, 0, 4)]])
-    assert not completes([[(SEND, 1, 4)], []]) and not completes([[(SEND, 7, 4)], []]) and not completes([None, []])
-    ring = [[(SEND, 1, 4), (RECV, 2, 4)], [(RECV, 0, 4), (SEND, 2, 4)], [(RECV, 1, 4), (SEND, 0, 4)]]
+    assert not completes([[(SEND, 1, 4)], [(RECV, 0, 5)]]) and not completes(
+        [[(SEND, 1, 4)], [(SEND, 0, 4)]]
+    )
+    assert (
+        not completes([[(SEND, 1, 4)], []])
+        and not completes([[(SEND, 7, 4)], []])
+        and not completes([None, []])
+    )
+    ring = [
+        [(SEND, 1, 4), (RECV, 2, 4)],
+        [(RECV, 0, 4), (SEND, 2, 4)],
+        [(RECV, 1, 4), (SEND, 0, 4)],
+    ]
     assert completes(ring) and not completes([ring[0][::-1], *ring[1:]])
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The scoreboard never lets two conflicting accesses of LMem overlap: proved for every byte, every order of pushes and ends."""
+"""The scoreboard never lets two conflicting accesses of LMem overlap: proved for every byte, every
+order of pushes and ends."""
+
 import pytest
 from amaranth import Cat, Module, Signal
 from amaranth.hdl import Assert, Assume, Cover
@@ -10,10 +12,13 @@ from tests.support.formal import Property, cover, prove
 
 
 class NoConflict(Property):
-    """The front end as it is: ranges hold still for the cycle before a push, and only a clear one is pushed."""
+    """The front end as it is: ranges hold still for the cycle before a push, and only a clear one
+    is pushed."""
+
     def __init__(self, vec_bytes, careless=False):
         super().__init__()
-        # Comparisons do not depend on their width; three bits hold all orders of the ends of two ranges and a byte.
+        # Comparisons do not depend on their width; three bits hold all orders of the ends of two
+        # ranges and a byte.
         self.board = Scoreboard(params={"lmem_bytes": 8, "vec_bytes": vec_bytes})
         self.careless = careless
 
@@ -29,7 +34,9 @@ class NoConflict(Property):
         pushes = Cat(getattr(board, f"push_{unit}") for unit in UNITS)
         as_it_was = Signal()
         m.d.comb += [
-            as_it_was.eq(before == value), Assume(~(board.look & board.more)), Assume(~(pushes.any() & (board.look | board.more))),
+            as_it_was.eq(before == value),
+            Assume(~(board.look & board.more)),
+            Assume(~(pushes.any() & (board.look | board.more))),
             Assume(~board.more | looked & as_it_was),
         ]
         with m.If(pushes.any()):
@@ -42,7 +49,13 @@ class NoConflict(Property):
         for unit in UNITS:
             push = getattr(board, f"push_{unit}")
             self.free(push)
-            m.d.comb += Assume(~push | getattr(board, f"free_{unit}") & looked & as_it_was & (looked_more | ~board.ranges.read_2.used))
+            m.d.comb += Assume(
+                ~push
+                | getattr(board, f"free_{unit}")
+                & looked
+                & as_it_was
+                & (looked_more | ~board.ranges.read_2.used)
+            )
             if not self.careless:
                 m.d.comb += Assume(~push | board.clear)
             if unit != "vector":
@@ -52,25 +65,44 @@ class NoConflict(Property):
         for k, unit in enumerate(UNITS):
             done = board.done[k]
             slots = slots_of(board.params)[unit]
-            m.d.comb += Assume(~done.done | Cat((done.tag == s) & board.valid[s] for s in slots).any())
+            m.d.comb += Assume(
+                ~done.done | Cat((done.tag == s) & board.valid[s] for s in slots).any()
+            )
         # A matrix command reads its source once, then says so.
         self.free(board.read.as_value())
-        m.d.comb += Assume(~board.read.done | Cat((board.read.tag == s) & board.valid[s] for s in slots_of(board.params)["matrix"]).any())
+        m.d.comb += Assume(
+            ~board.read.done
+            | Cat(
+                (board.read.tag == s) & board.valid[s] for s in slots_of(board.params)["matrix"]
+            ).any()
+        )
         # What induction needs to know: what was compared stands in ``crosses`` and ``spoils``.
         kept = data.View(board.ranges.shape(), before)
         for s in range(board.count):
             held = board.held[s]
 
             def overlap(one, other):
-                return one.used & other.used & (one.first <= other.last) & (~other.first <= one.last)
+                return (
+                    one.used & other.used & (one.first <= other.last) & (~other.first <= one.last)
+                )
 
             second = [held.read_2] if s in slots_of(board.params)["vector"] else []
             spoils = Cat(overlap(kept.written, r) for r in (held.read_1, *second)).any()
             crosses = overlap(kept.written, held.written) | overlap(kept.read_1, held.written)
             m.d.comb += [
-                Assert(~(looked & board.valid[s] & spoils) | (board.spoils[s] if s in slots_of(board.params)["matrix"] else board.crosses[s])),
+                Assert(
+                    ~(looked & board.valid[s] & spoils)
+                    | (
+                        board.spoils[s]
+                        if s in slots_of(board.params)["matrix"]
+                        else board.crosses[s]
+                    )
+                ),
                 Assert(~(looked & board.valid[s] & crosses) | board.crosses[s]),
-                Assert(~(looked_more & board.valid[s] & overlap(kept.read_2, held.written)) | board.crosses[s]),
+                Assert(
+                    ~(looked_more & board.valid[s] & overlap(kept.read_2, held.written))
+                    | board.crosses[s]
+                ),
             ]
         byte = Signal(len(board.ranges.written.first))
         self.constant(m, byte)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's microprogram against the golden model, without gateware: random programs, each fault, the directed ones, runs in a row."""
+"""The small engine's microprogram against the golden model, without gateware: random programs, each
+fault, the directed ones, runs in a row."""
+
 import pytest
 
 from quintet.gateware.cores.pim.params import SPACE
@@ -11,8 +13,23 @@ from tests.support.comparing import first_difference, registers_of
 
 #: Random programs, and of each fault.
 COUNT, FAULTS = 40, 3
-BUILDS = {"small": SPACE.resolve("up5k", {"lmem_bytes": 2048, "arrays": 4}), "narrow": SPACE.resolve("up5k", {
-    "lmem_bytes": 4096, "arrays": 6, "xb_rows": 32, "xb_cols": 16, "max_biw": 16, "x_bits": 8, "act_unit": 0, "bias_words": 24, "groups": 5})}
+BUILDS = {
+    "small": SPACE.resolve("up5k", {"lmem_bytes": 2048, "arrays": 4}),
+    "narrow": SPACE.resolve(
+        "up5k",
+        {
+            "lmem_bytes": 4096,
+            "arrays": 6,
+            "xb_rows": 32,
+            "xb_cols": 16,
+            "max_biw": 16,
+            "x_bits": 8,
+            "act_unit": 0,
+            "bias_words": 24,
+            "groups": 5,
+        },
+    ),
+}
 
 
 @pytest.fixture(params=BUILDS)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vector unit against the specification's section 4.3: all instructions, widths, overlaps, and its cycles."""
+"""The vector unit against the specification's section 4.3: all instructions, widths, overlaps, and
+its cycles."""
+
 import random
 
 import pytest
@@ -22,10 +24,18 @@ def in_turn(commands):
     return commands
 
 
-@pytest.mark.parametrize(("preset", "overrides"), [
-    ("sim", {}), ("sim", {"vec_bytes": 8}), ("tiny", {}), ("narrow", {"lmem_bytes": 16384}), ("sim", {"max_biw": 16, "vec_bytes": 8}),
-    ("sim", {"max_biw": 8, "vec_bytes": 1, "x_bits": 8}),
-], ids=["sim", "wide", "tiny", "narrow", "16 bits", "bytes"])
+@pytest.mark.parametrize(
+    ("preset", "overrides"),
+    [
+        ("sim", {}),
+        ("sim", {"vec_bytes": 8}),
+        ("tiny", {}),
+        ("narrow", {"lmem_bytes": 16384}),
+        ("sim", {"max_biw": 16, "vec_bytes": 8}),
+        ("sim", {"max_biw": 8, "vec_bytes": 1, "x_bits": 8}),
+    ],
+    ids=["sim", "wide", "tiny", "narrow", "16 bits", "bytes"],
+)
 def test_random_instructions(preset, overrides):
     rng = random.Random(f"{preset} {overrides}")
     bench = make(preset, **overrides)
@@ -40,7 +50,9 @@ def test_instruction_at_all_widths(op):
     rng = random.Random(op)
     bench = make(vec_bytes=8)
     widths = (1, 7, 8, 9, 10, 15, 16, 17, 20, 24, 31, 32)
-    commands = in_turn([random_vector(rng, bench.params, op, longest=20, widths=widths) for _ in range(24)])
+    commands = in_turn(
+        [random_vector(rng, bench.params, op, longest=20, widths=widths) for _ in range(24)]
+    )
     bench.check([], bytearray(rng.randbytes(1024)), commands)
 
 
@@ -57,6 +69,7 @@ def test_named_values():
                 put(memory, base + k * -(-ibiw // 8), value, ibiw)
         commands.append(vector(op, at, at + 32, to, len(a), operand, ibiw, obiw, **formats))
         at, to = (at + 36) % 400, to + 4
+
     for n in (0, 7, 8, 200, 255):
         one("vvsll", 3, n, 8, 8)
         one("vvsra", -1, n, 8, 8)
@@ -70,7 +83,7 @@ def test_named_values():
     one("vrsu", -7, 0, 8, 4, 1000)
     one("vrsl", -7, 0, 8, 4, -1000)
     one("vrsu", 100, 0, 8, 4, -100_000)
-    one("vvmul", -2**31, -2**31, 32, 32)
+    one("vvmul", -(2**31), -(2**31), 32, 32)
     one("vtanh", 1000, 0, 16, 16, fi=12, fo=15)
     one("vsigm", -32768, 0, 16, 16, fi=12, fo=15)
     in_turn(commands)
@@ -82,14 +95,21 @@ def touched(command):
     f = command.fields
     step = byw(f["ibiw"])
     wide = step if f["op"].name.lower() in SAME_WIDTH else byw(f["obiw"])
-    return {f[source] + k for source in ("src1", "src2") for k in range(f["len"] * step)}, {f["dst"] + k for k in range(f["len"] * wide)}
+    return {f[source] + k for source in ("src1", "src2") for k in range(f["len"] * step)}, {
+        f["dst"] + k for k in range(f["len"] * wide)
+    }
 
 
-@pytest.mark.parametrize(("preset", "vec_bytes"), [("sim", 4), ("sim", 8), ("tiny", 2), ("narrow", 2)])
+@pytest.mark.parametrize(
+    ("preset", "vec_bytes"), [("sim", 4), ("sim", 8), ("tiny", 2), ("narrow", 2)]
+)
 def test_commands_in_a_row(preset, vec_bytes):
-    """Given as the scoreboard gives them: two that have nothing to do with each other may be under way. Alike ones overlap, others do not."""
+    """Given as the scoreboard gives them: two that have nothing to do with each other may be under
+    way. Alike ones overlap, others do not."""
     rng = random.Random(f"{preset} {vec_bytes}")
-    bench = make(preset, vec_bytes=vec_bytes, **({"lmem_bytes": 16384} if preset == "narrow" else {}))
+    bench = make(
+        preset, vec_bytes=vec_bytes, **({"lmem_bytes": 16384} if preset == "narrow" else {})
+    )
     within, commands = {**bench.params, "lmem_bytes": 1024}, []
     plain = [op for op in OPS if op not in ("vavg", "vmv", "vvdmul", "vtanh", "vsigm")]
     while len(commands) < 120:
@@ -105,38 +125,61 @@ def test_commands_in_a_row(preset, vec_bytes):
 
 
 def test_cycles_of_commands_in_a_row():
-    """What a command waits for is the words of the one before, not its results; only two may be under way."""
+    """What a command waits for is the words of the one before, not its results; only two may be
+    under way."""
     bench = make("85f", lmem_bytes=4096)
     for op, most in (("vvmax", 6), ("vvmul", 7), ("vrelu", 5)):
         commands = [vector(op, 64 * k, 64 * k + 16, 2048 + 16 * k, 8, 0, 16, 16) for k in range(20)]
         bench.check([], bytearray(random.Random(op).randbytes(4096)), commands)
-        assert commands[-1].done - commands[0].taken <= 16 + 20 * most, (op, commands[-1].done - commands[0].taken)
+        assert commands[-1].done - commands[0].taken <= 16 + 20 * most, (
+            op,
+            commands[-1].done - commands[0].taken,
+        )
 
 
 def test_cycles_of_section_10():
-    """Words of eight bytes, as the preset 85f has them. Products of more than 16 bits take two cycles more than its 12, the table four."""
+    """Words of eight bytes, as the preset 85f has them. Products of more than 16 bits take two
+    cycles more than its 12, the table four."""
     bench = make("85f", lmem_bytes=4096)
     rng = random.Random(3)
     cases = [
-        (vector("vvadd", 0, 1024, 2048, 400, 0, 16, 16), 2 * 100 + 12), (vector("vrelu", 0, 0, 2048, 400, 0, 16, 16), 100 + 12),
-        (vector("vvdmul", 1, 1024, 2048, 500, 0, 16, 16), 2 * 125 + 36), (vector("vavg", 0, 0, 2048, 64, 3, 16, 16), 64 + 50),
-        (vector("vmv", 5, 0, 2048, 50, 2, 16, 16), 50 + 50), (vector("vvmul", 0, 1024, 2048, 100, 0, 16, 16), 2 * 25 + 12),
-        (vector("vvmul", 0, 1024, 2048, 100, 0, 32, 32), 2 * 50 + 14), (vector("vvmul", 0, 1024, 2048, 100, 0, 20, 20), 2 * 50 + 14),
-        (vector("vvadd", 0, 1024, 2048, 8, 0, 16, 16), 16), (vector("vvmax", 0, 1024, 2048, 8, 0, 16, 16), 12),
-        (vector("vtanh", 0, 0, 2048, 64, 0, 16, 16, 12, 15), 64 + 16), (vector("vvsra", 0, 1024, 2048, 64, 0, 16, 16), 2 * 16 + 12),
-        (vector("vrsu", 0, 0, 2048, 64, 100, 16, 8), 64 // 4 + 12), (vector("vvadd", 0, 1024, 2048, 64, 0, 24, 24), 64 + 12),
+        (vector("vvadd", 0, 1024, 2048, 400, 0, 16, 16), 2 * 100 + 12),
+        (vector("vrelu", 0, 0, 2048, 400, 0, 16, 16), 100 + 12),
+        (vector("vvdmul", 1, 1024, 2048, 500, 0, 16, 16), 2 * 125 + 36),
+        (vector("vavg", 0, 0, 2048, 64, 3, 16, 16), 64 + 50),
+        (vector("vmv", 5, 0, 2048, 50, 2, 16, 16), 50 + 50),
+        (vector("vvmul", 0, 1024, 2048, 100, 0, 16, 16), 2 * 25 + 12),
+        (vector("vvmul", 0, 1024, 2048, 100, 0, 32, 32), 2 * 50 + 14),
+        (vector("vvmul", 0, 1024, 2048, 100, 0, 20, 20), 2 * 50 + 14),
+        (vector("vvadd", 0, 1024, 2048, 8, 0, 16, 16), 16),
+        (vector("vvmax", 0, 1024, 2048, 8, 0, 16, 16), 12),
+        (vector("vtanh", 0, 0, 2048, 64, 0, 16, 16, 12, 15), 64 + 16),
+        (vector("vvsra", 0, 1024, 2048, 64, 0, 16, 16), 2 * 16 + 12),
+        (vector("vrsu", 0, 0, 2048, 64, 100, 16, 8), 64 // 4 + 12),
+        (vector("vvadd", 0, 1024, 2048, 64, 0, 24, 24), 64 + 12),
     ]
     commands = in_turn([command for command, _ in cases])
     bench.check([], bytearray(rng.randbytes(4096)), commands)
     for command, bound in cases:
-        assert command.done - command.taken <= bound, (command.fields, command.done - command.taken, bound)
+        assert command.done - command.taken <= bound, (
+            command.fields,
+            command.done - command.taken,
+            bound,
+        )
 
 
-@pytest.mark.parametrize(("overrides", "cycles"), [({}, 6), ({"max_biw": 16}, 33)], ids=["multipliers", "serial"])
+@pytest.mark.parametrize(
+    ("overrides", "cycles"), [({}, 6), ({"max_biw": 16}, 33)], ids=["multipliers", "serial"]
+)
 def test_scalar_products(overrides, cycles):
     dut = VectorUnit(params=SPACE.resolve("sim", overrides))
     rng = random.Random(5)
-    pairs = [(0xFFFF_FFFF, 0xFFFF_FFFF), (0x8000_0000, 2), (0x1_0001, 0x1_0001), *((rng.getrandbits(32), rng.getrandbits(32)) for _ in range(20))]
+    pairs = [
+        (0xFFFF_FFFF, 0xFFFF_FFFF),
+        (0x8000_0000, 2),
+        (0x1_0001, 0x1_0001),
+        *((rng.getrandbits(32), rng.getrandbits(32)) for _ in range(20)),
+    ]
 
     async def drive(ctx):
         for a, b in pairs:
@@ -173,7 +216,20 @@ def test_scalar_products_after_a_command(op):
             ctx.set(dut.read.data, 0x1234_5678)
 
     async def drive(ctx):
-        ctx.set(dut.command.payload, {"op": op, "src1": 0, "src2": 64, "dst": 128, "len": 2, "ibiw": 16, "obiw": 16, "fi": 12, "fo": 15})
+        ctx.set(
+            dut.command.payload,
+            {
+                "op": op,
+                "src1": 0,
+                "src2": 64,
+                "dst": 128,
+                "len": 2,
+                "ibiw": 16,
+                "obiw": 16,
+                "fi": 12,
+                "fo": 15,
+            },
+        )
         ctx.set(dut.command.valid, 1)
         await ctx.tick().until(dut.command.ready)
         ctx.set(dut.command.valid, 0)

@@ -1,16 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The workloads of section 10: that they are what they say, and what they take on the gateware."""
+
 import pytest
 
 from quintet.firmware.pim.measure.workloads import BOUNDS, MEMORY, PARAMS, WORKLOADS, case_of
 from tests.gateware.cores.pim.bench.compare import run_model
 from tests.support.comparing import registers_of
 
-_MACS = {"mvmul 1": 4096, "mvmul 64x256": 64 * 256, "vvdmul 2047": 2047, "A": 62 * 24 * 16, "B": 3 * 32 * 256, "D": 256 * 64 + 640,
-         "E": 784 * 128 + 1280}
+_MACS = {
+    "mvmul 1": 4096,
+    "mvmul 64x256": 64 * 256,
+    "vvdmul 2047": 2047,
+    "A": 62 * 24 * 16,
+    "B": 3 * 32 * 256,
+    "D": 256 * 64 + 640,
+    "E": 784 * 128 + 1280,
+}
 
 
-@pytest.mark.parametrize("name", ("A", "B", "C", "D", "E", "mvmul 1", "mvmul 64x256", "vvdmul 2047", "exchange, send late", "ping-pong"))
+@pytest.mark.parametrize(
+    "name",
+    (
+        "A",
+        "B",
+        "C",
+        "D",
+        "E",
+        "mvmul 1",
+        "mvmul 64x256",
+        "vvdmul 2047",
+        "exchange, send late",
+        "ping-pong",
+    ),
+)
 def test_programs_are_legal(name):
     outcome, memory, _ = run_model(case_of(WORKLOADS[name], mode=2))
     assert outcome.status == "done"
@@ -35,10 +57,13 @@ def measure(bench, name, *, mode=0):
 @pytest.mark.long
 def test_bounds_at_a_memory_of_eight_bytes_a_cycle():
     from quintet.boards.virtual.bench import CoreBench
+
     bench = CoreBench("pim", preset="85f", beat_bytes=8, memory_size=MEMORY, ports="shell")
     assert PARAMS["cores"] == 4
     cycles = {name: measure(bench, name) for name in WORKLOADS}
-    taken = {name: cycles[name] - (cycles[minus] if minus else 0) for name, (_, minus) in BOUNDS.items()}
+    taken = {
+        name: cycles[name] - (cycles[minus] if minus else 0) for name, (_, minus) in BOUNDS.items()
+    }
     for name, (bound, _) in BOUNDS.items():
         print(f"{name}: {taken[name]} cycles, bound {bound}")
     assert [name for name, (bound, _) in BOUNDS.items() if taken[name] > bound] == []

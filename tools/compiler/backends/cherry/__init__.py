@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cherry: networks in its own floating point, on its kernel library."""
+
 from .backend import Cherry
 
 __all__ = ["BACKEND", "Cherry"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The back end of Cherry."""
+
 import re
 
 import numpy as np
@@ -20,6 +21,7 @@ _DESCRIPTOR = re.compile(r"^(\.(?:in|out) \w+ )(0x[0-9a-f]+)\b", re.M)
 
 class Cherry(Backend):
     """Networks in Cherry's 18-bit floats: nothing is quantised."""
+
     isa = "cherry"
     floating = True
 
@@ -31,25 +33,46 @@ class Cherry(Backend):
         machine = machine_of(graph, self.params, keep=keep)
         held = run_machine(machine, inputs, 18 if self.params["acc_frac"] == 17 else 10)
         names = machine.values if keep else machine.outputs
-        return {name: np.asarray(inputs[name], np.float32) if name in machine.inputs else self._array(machine.values[name], held, graph.shape(name))
-                for name in names}
+        return {
+            name: np.asarray(inputs[name], np.float32)
+            if name in machine.inputs
+            else self._array(machine.values[name], held, graph.shape(name))
+            for name in names
+        }
 
     @staticmethod
     def _array(ref, held, shape):
-        array = held[ref.value] if ref.value.data is None else np.repeat(ref.value.data[None], len(next(iter(held.values()))), 0)
+        array = (
+            held[ref.value]
+            if ref.value.data is None
+            else np.repeat(ref.value.data[None], len(next(iter(held.values()))), 0)
+        )
         return np.ascontiguousarray(ref.read(array)).reshape(-1, *shape).astype(np.float32)
 
     def lower(self, quantised, *, keep=False):
         graph = quantised.graph
-        return lower_machine(machine_of(graph, self.params, keep=keep), graph, self.params, self.memory_size, keep)
+        return lower_machine(
+            machine_of(graph, self.params, keep=keep), graph, self.params, self.memory_size, keep
+        )
 
     def twin(self, quantised, lowered, at):
         def moved_line(found):
             # Descriptors hold addresses: those of constants stay.
             address = int(found[2], 16)
-            held = any(first <= address < first + constant.size for first, constant, _ in lowered.constants)
+            held = any(
+                first <= address < first + constant.size for first, constant, _ in lowered.constants
+            )
             return found[0] if held else f"{found[1]}{address + at:#x}"
 
         source = _DESCRIPTOR.sub(moved_line, lowered.text)
-        data = bytes(assemble_text(SOFTWARE, source, f"{quantised.graph.name}.s", params=self.params).data)
-        return moved(lowered, at, ("program_address",), program=data, text=source, program_at=lowered.program_at + at)
+        data = bytes(
+            assemble_text(SOFTWARE, source, f"{quantised.graph.name}.s", params=self.params).data
+        )
+        return moved(
+            lowered,
+            at,
+            ("program_address",),
+            program=data,
+            text=source,
+            program_at=lowered.program_at + at,
+        )

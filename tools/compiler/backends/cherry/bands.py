@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations that are done a band of rows after the other, so that only some rows of what is between them need room."""
+"""Operations that are done a band of rows after the other, so that only some rows of what is
+between them need room."""
+
 from dataclasses import dataclass, field, replace
 
 from .machine import Chain, Operation, Product, Value, Window
@@ -15,27 +17,50 @@ def _by_rows(ref, rows):
 def rows_apart(operation: Operation):
     """Whether an operation makes every row of its result out of some rows of what it reads."""
     rows = operation.out.shape[0]
-    if rows < 2 or not _by_rows(operation.out, operation.out.value.shape[0]) or not isinstance(operation, (Chain, Product, Window)):
+    if (
+        rows < 2
+        or not _by_rows(operation.out, operation.out.value.shape[0])
+        or not isinstance(operation, (Chain, Product, Window))
+    ):
         return False
     refs = [part[1] for part in operation.parts if not isinstance(part, str)]
     if isinstance(operation, Product):
         refs.append(operation.start)
-        if operation.source.axes[0] != 0 or operation.source.step[0] != 1 or operation.source.start[0] != 0:
+        if (
+            operation.source.axes[0] != 0
+            or operation.source.step[0] != 1
+            or operation.source.start[0] != 0
+        ):
             return False
-    if isinstance(operation, Window) and (operation.outer[0] != 0 or operation.inner[0] == 0 or operation.axes[0] != 0):
+    if isinstance(operation, Window) and (
+        operation.outer[0] != 0 or operation.inner[0] == 0 or operation.axes[0] != 0
+    ):
         return False
-    return all(_by_rows(ref, rows) or (ref.shape[0] == 1 and ref.value.data is not None) for ref in refs)
+    return all(
+        _by_rows(ref, rows) or (ref.shape[0] == 1 and ref.value.data is not None) for ref in refs
+    )
 
 
 def needed(operation, value, first, end):
-    """Rows [from, to) of ``value`` that rows [first, end) of the result need, those of its border among them."""
+    """Rows [from, to) of ``value`` that rows [first, end) of the result need, those of its border
+    among them."""
     low, high = [], []
     if isinstance(operation, Product) and operation.source.value is value:
         low.append(first * operation.stride[0] - operation.padding[0])
-        high.append((end - 1) * operation.stride[0] - operation.padding[0] + (operation.weights.shape[0] - 1) * operation.dilation[0] + 1)
+        high.append(
+            (end - 1) * operation.stride[0]
+            - operation.padding[0]
+            + (operation.weights.shape[0] - 1) * operation.dilation[0]
+            + 1
+        )
     if isinstance(operation, Window) and operation.source is value:
         low.append(first * operation.step[0] - operation.padding[0])
-        high.append((end - 1) * operation.step[0] - operation.padding[0] + (operation.outer[1] - 1) * operation.outer[2] + 1)
+        high.append(
+            (end - 1) * operation.step[0]
+            - operation.padding[0]
+            + (operation.outer[1] - 1) * operation.outer[2]
+            + 1
+        )
     if any(not isinstance(part, str) and part[1].value is value for part in operation.parts):
         low.append(first)
         high.append(end)
@@ -44,20 +69,30 @@ def needed(operation, value, first, end):
 
 def row_part(operation, first, end):
     """The operation for rows [first, end) of its result."""
+
     def cut(ref):
         return ref if ref.shape[0] == 1 else ref.part((first, 0, 0), (end - first, *ref.shape[1:]))
+
     parts = [part if isinstance(part, str) else (part[0], cut(part[1])) for part in operation.parts]
     fields = {"out": cut(operation.out), "parts": parts}
     if isinstance(operation, Product):
-        fields["padding"] = (operation.padding[0] - first * operation.stride[0], operation.padding[1])
+        fields["padding"] = (
+            operation.padding[0] - first * operation.stride[0],
+            operation.padding[1],
+        )
     if isinstance(operation, Window):
-        fields["padding"] = (operation.padding[0] - first * operation.step[0], *operation.padding[1:])
+        fields["padding"] = (
+            operation.padding[0] - first * operation.step[0],
+            *operation.padding[1:],
+        )
     return replace(operation, **fields)
 
 
 @dataclass
 class Rows:
-    """Rows of a value that are there in each band: [low, high), of which [new, high) come in it; those of its border among them."""
+    """Rows of a value that are there in each band: [low, high), of which [new, high) come in it;
+    those of its border among them."""
+
     value: Value
     low: list = field(default_factory=list)
     new: list = field(default_factory=list)
@@ -82,6 +117,7 @@ class Bands:
     done : list, a band each, of (operation, first row, end row)
     rolling : dict, Value -> Rows, of what lies there in part only
     """
+
     def __init__(self, operations, number, lasting):
         made = {operation.out.value for operation in operations}
         reads = {}
@@ -100,13 +136,23 @@ class Bands:
                 wanted[value] = max(wanted.get(value, 0), end)
                 for source in reads:
                     if source in made and (found := needed(operation, source, 0, end)) is not None:
-                        wanted[source] = max(wanted.get(source, 0), min(source.shape[0], max(1, found[1])))
+                        wanted[source] = max(
+                            wanted.get(source, 0), min(source.shape[0], max(1, found[1]))
+                        )
             for value in made:
                 ends[value].append(max(wanted[value], ends[value][-1] if band else 0))
         self.done = []
         for band in range(number):
-            self.done.append([(operation, ends[operation.out.value][band - 1] if band else 0, ends[operation.out.value][band])
-                              for operation in operations])
+            self.done.append(
+                [
+                    (
+                        operation,
+                        ends[operation.out.value][band - 1] if band else 0,
+                        ends[operation.out.value][band],
+                    )
+                    for operation in operations
+                ]
+            )
         self.rolling = {}
         for value, readers in reads.items():
             if value not in lasting:
@@ -115,7 +161,12 @@ class Bands:
     def _rows(self, value, readers, ends, number):
         found, height = Rows(value), value.shape[0]
         top, _, bottom, _ = value.border
-        spans = {id(operation): [(first, end) for band in self.done for one, first, end in band if one is operation] for operation in readers}
+        spans = {
+            id(operation): [
+                (first, end) for band in self.done for one, first, end in band if one is operation
+            ]
+            for operation in readers
+        }
         for band in range(number):
             lows, highs = [], []
             for operation in readers:
@@ -127,5 +178,7 @@ class Bands:
             low = max(-top, min(lows)) if band else -top
             found.low.append(max(low, found.low[-1]) if band else low)
             found.new.append(found.high[-1] if band else -top)
-            found.high.append(max(end + (bottom if end == height else 0), found.high[-1] if band else end))
+            found.high.append(
+                max(end + (bottom if end == height else 0), found.high[-1] if band else end)
+            )
         return found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Functions of one element as instructions on tiles."""
+
 import math
 
 import numpy as np
@@ -12,6 +13,7 @@ __all__ = ["Constants", "affine", "function"]
 
 class Constants:
     """Values of one element, each once."""
+
     def __init__(self):
         self._found = {}
 
@@ -26,8 +28,10 @@ class Constants:
 
 def function(node, x, constant):
     """Parts of a chain for an Activation ``node`` on Ref ``x``."""
+
     def take(register):
         return register, x
+
     name = node.function
     if name == "relu":
         return [take("INPUT"), "relu"]
@@ -36,15 +40,36 @@ def function(node, x, constant):
     if name == "clip":
         return _clip(take, node.low, node.high, constant)
     if name in ("hard_sigmoid", "hard_swish"):
-        parts = [*affine(take, constant(node.alpha), constant(node.beta)), *_clip(_again, 0.0, 1.0, constant)]
+        parts = [
+            *affine(take, constant(node.alpha), constant(node.beta)),
+            *_clip(_again, 0.0, 1.0, constant),
+        ]
         return parts + ["copy INPUT, OUTPUT", take("WEIGHTS"), "mul"] * (name == "hard_swish")
     return {
-        "sigmoid": lambda: ["zero INPUT", take("WEIGHTS"), "sub", *_one_over_one_plus_exp(constant, 1.0)],
+        "sigmoid": lambda: [
+            "zero INPUT",
+            take("WEIGHTS"),
+            "sub",
+            *_one_over_one_plus_exp(constant, 1.0),
+        ],
         # 1 - 2 / (1 + exp(2x)): right for every x, however large.
-        "tanh": lambda: [take("INPUT"), ("WEIGHTS", constant(2.0)), "mul", *_one_over_one_plus_exp(constant, 2.0), "copy WEIGHTS, OUTPUT",
-                         ("INPUT", constant(1.0)), "sub"],
+        "tanh": lambda: [
+            take("INPUT"),
+            ("WEIGHTS", constant(2.0)),
+            "mul",
+            *_one_over_one_plus_exp(constant, 2.0),
+            "copy WEIGHTS, OUTPUT",
+            ("INPUT", constant(1.0)),
+            "sub",
+        ],
         "exp": lambda: [take("INPUT"), "exp"],
-        "log": lambda: [take("INPUT"), "log", "copy INPUT, OUTPUT", ("WEIGHTS", constant(math.log(2))), "mul"],
+        "log": lambda: [
+            take("INPUT"),
+            "log",
+            "copy INPUT, OUTPUT",
+            ("WEIGHTS", constant(math.log(2))),
+            "mul",
+        ],
         "sqrt": lambda: [take("INPUT"), ("WEIGHTS", constant(0.5)), "pow"],
         "neg": lambda: [take("INPUT"), ("WEIGHTS", constant(-1.0)), "mul"],
     }[name]()
@@ -62,14 +87,34 @@ def affine(take, scale, shift):
 
 def _one_over_one_plus_exp(constant, numerator):
     """``numerator`` / (1 + exp(OUTPUT))."""
-    return ["copy INPUT, OUTPUT", "exp", "copy INPUT, OUTPUT", ("WEIGHTS", constant(1.0)), "add", "copy WEIGHTS, OUTPUT",
-            ("INPUT", constant(numerator)), "div"]
+    return [
+        "copy INPUT, OUTPUT",
+        "exp",
+        "copy INPUT, OUTPUT",
+        ("WEIGHTS", constant(1.0)),
+        "add",
+        "copy WEIGHTS, OUTPUT",
+        ("INPUT", constant(numerator)),
+        "div",
+    ]
 
 
 def _leaky(take, alpha, constant):
     """relu(x) - alpha * relu(-x): every x comes out as it is, or times alpha, rounded once."""
-    return [take("INPUT"), ("WEIGHTS", constant(-1.0)), "mul", "copy INPUT, OUTPUT", "relu", "copy WEIGHTS, OUTPUT", take("INPUT"), "relu",
-            "copy ACC, OUTPUT", ("INPUT", constant(-alpha)), "mulacc", "copy OUTPUT, ACC"]
+    return [
+        take("INPUT"),
+        ("WEIGHTS", constant(-1.0)),
+        "mul",
+        "copy INPUT, OUTPUT",
+        "relu",
+        "copy WEIGHTS, OUTPUT",
+        take("INPUT"),
+        "relu",
+        "copy ACC, OUTPUT",
+        ("INPUT", constant(-alpha)),
+        "mulacc",
+        "copy OUTPUT, ACC",
+    ]
 
 
 def _clip(take, low, high, constant):
@@ -78,14 +123,39 @@ def _clip(take, low, high, constant):
     if low == 0:
         parts, take = [take("INPUT"), "relu"], _again
     elif low > -np.inf:
-        parts = [take("INPUT"), ("WEIGHTS", constant(low)), "sub", "copy INPUT, OUTPUT", "gtz", take("WEIGHTS"), *_chosen(low, constant)]
+        parts = [
+            take("INPUT"),
+            ("WEIGHTS", constant(low)),
+            "sub",
+            "copy INPUT, OUTPUT",
+            "gtz",
+            take("WEIGHTS"),
+            *_chosen(low, constant),
+        ]
         take = _again
     if high < np.inf:
-        parts += [take("WEIGHTS"), ("INPUT", constant(high)), "sub", "copy INPUT, OUTPUT", "gtz", *_chosen(high, constant)]
+        parts += [
+            take("WEIGHTS"),
+            ("INPUT", constant(high)),
+            "sub",
+            "copy INPUT, OUTPUT",
+            "gtz",
+            *_chosen(high, constant),
+        ]
     return parts or [take("OUTPUT")]
 
 
 def _chosen(bound, constant):
     """WEIGHTS where OUTPUT is 1, ``bound`` where it is 0."""
-    return ["copy INPUT, OUTPUT", "mul", "copy ACC, OUTPUT", "copy WEIGHTS, INPUT", ("INPUT", constant(1.0)), "sub", "copy INPUT, OUTPUT",
-            ("WEIGHTS", constant(bound)), "mulacc", "copy OUTPUT, ACC"]
+    return [
+        "copy INPUT, OUTPUT",
+        "mul",
+        "copy ACC, OUTPUT",
+        "copy WEIGHTS, INPUT",
+        ("INPUT", constant(1.0)),
+        "sub",
+        "copy INPUT, OUTPUT",
+        ("WEIGHTS", constant(bound)),
+        "mulacc",
+        "copy OUTPUT, ACC",
+    ]

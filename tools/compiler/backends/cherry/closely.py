@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results of 1x1 convolutions that a reader wants a border around: made without it and copied, where the tiles that this saves are worth it."""
+"""Results of 1x1 convolutions that a reader wants a border around: made without it and copied,
+where the tiles that this saves are worth it."""
+
 from .machine import Chain, Machine, Product, Ref, Value
 
 __all__ = ["made_closely"]
@@ -9,7 +11,8 @@ _COPY = 3.5
 
 
 def made_closely(machine: Machine, macs):
-    """The machine with such results made first as values of their own; ``macs``: multipliers of the build."""
+    """The machine with such results made first as values of their own; ``macs``: multipliers of the
+    build."""
     operations = []
     for operation in machine.operations:
         operations.append(operation)
@@ -17,16 +20,34 @@ def made_closely(machine: Machine, macs):
             continue
         out = operation.out
         operation.out = Ref.of(Value(out.shape))
-        operations.append(Chain(node=operation.node, joined=operation.joined, out=out, parts=[("OUTPUT", operation.out)]))
+        operations.append(
+            Chain(
+                node=operation.node,
+                joined=operation.joined,
+                out=out,
+                parts=[("OUTPUT", operation.out)],
+            )
+        )
     machine.operations = operations
     return machine
 
 
 def _gains(operation, macs):
-    if not isinstance(operation, Product) or operation.each or operation.weights.shape[:2] != (1, 1) or operation.stride != (1, 1):
+    if (
+        not isinstance(operation, Product)
+        or operation.each
+        or operation.weights.shape[:2] != (1, 1)
+        or operation.stride != (1, 1)
+    ):
         return False
     out, source = operation.out, operation.source
-    if not any(out.value.border) or any(source.value.border) or source.value.tight or out.shape != out.value.shape or source.shape != source.value.shape:
+    if (
+        not any(out.value.border)
+        or any(source.value.border)
+        or source.value.tight
+        or out.shape != out.value.shape
+        or source.shape != source.value.shape
+    ):
         return False
     rows, columns, channels = out.shape
     apart = min(rows * -(-columns // 4), columns * -(-rows // 4))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Graph to operations of Cherry's kernels."""
+
 from functools import singledispatchmethod
 
 import numpy as np
@@ -47,6 +48,7 @@ def machine_of(graph, params, *, keep=False):
 
 class Decomposer(Operations):
     """Makes a :class:`~.machine.Machine` node by node."""
+
     @classmethod
     def takes(cls, node):
         """Whether it knows this kind of node."""
@@ -64,7 +66,15 @@ class Decomposer(Operations):
     @lower.register
     def _(self, node: Affine):
         x = self.ref(node.inputs[0])
-        self.activated(node, lambda out: self.chain(out, affine(lambda register: (register, x), self.held(node.scale), self.held(node.shift))))
+        self.activated(
+            node,
+            lambda out: self.chain(
+                out,
+                affine(
+                    lambda register: (register, x), self.held(node.scale), self.held(node.shift)
+                ),
+            ),
+        )
 
     @lower.register
     def _(self, node: Binary):
@@ -80,6 +90,7 @@ class Decomposer(Operations):
             self._convolve(node, sums)
             if residual:
                 self.binary("add", sums, residual[0], out)
+
         self.activated(node, make)
 
     def _convolve(self, node, out):
@@ -88,28 +99,46 @@ class Decomposer(Operations):
         source = Ref.of(self.plain(self.ref(node.inputs[0]), node.padding))
         weights = node.weights.transpose(1, 2, 3, 0)
         results = out.shape[0] * out.shape[1]
-        common = {"stride": tuple(node.stride), "dilation": tuple(node.dilation), "padding": tuple(node.padding[:2])}
+        common = {
+            "stride": tuple(node.stride),
+            "dilation": tuple(node.dilation),
+            "padding": tuple(node.padding[:2]),
+        }
         bias = np.zeros(filters) if node.bias is None else np.asarray(node.bias, np.float64) + 0.0
         each, among = channels // node.groups, filters // node.groups
         if node.groups > 1 and each == 1:
             # Result number k of every channel is a depthwise convolution of its own.
             for k in range(among):
                 some = slice(k, None, among)
-                self.add(Product, source=source, weights=to_element(weights[:, :, :, some]), each=True, parts=[], **common,
-                         start=self.held(bias[some].reshape(1, 1, -1)), out=out.part((0, 0, k), (*out.shape[:2], channels), (1, 1, among)))
+                self.add(
+                    Product,
+                    source=source,
+                    weights=to_element(weights[:, :, :, some]),
+                    each=True,
+                    parts=[],
+                    **common,
+                    start=self.held(bias[some].reshape(1, 1, -1)),
+                    out=out.part((0, 0, k), (*out.shape[:2], channels), (1, 1, among)),
+                )
             return
         if node.groups > 1 and (each % 4 or among % 4):
             # Groups that do not begin with tiles: one convolution with zeros between them.
             spread = np.zeros((*weights.shape[:2], channels, filters))
             for group in range(node.groups):
                 there = slice(group * among, (group + 1) * among)
-                spread[:, :, group * each:(group + 1) * each, there] = weights[:, :, :, there]
+                spread[:, :, group * each : (group + 1) * each, there] = weights[:, :, :, there]
             weights, each, among = spread, channels, filters
         for group in range(channels // each):
             there = slice(group * among, (group + 1) * among)
-            self.add(Product, source=source.part((0, 0, group * each), (rows, columns, each)), weights=self.rounded(weights[..., there], results),
-                     start=self.held(bias[there].reshape(1, 1, -1)), parts=[], **common,
-                     out=out.part((0, 0, group * among), (*out.shape[:2], among)))
+            self.add(
+                Product,
+                source=source.part((0, 0, group * each), (rows, columns, each)),
+                weights=self.rounded(weights[..., there], results),
+                start=self.held(bias[there].reshape(1, 1, -1)),
+                parts=[],
+                **common,
+                out=out.part((0, 0, group * among), (*out.shape[:2], among)),
+            )
 
     @lower.register
     def _(self, node: Dense):
@@ -123,19 +152,38 @@ class Decomposer(Operations):
             # A map is flattened by a window of its size.
             whole = Ref.of(self.plain(source)) if source.shape[0] * source.shape[1] > 1 else source
             weights = np.asarray(node.weights, np.float64).T.reshape(*whole.shape, filters)
-            self.add(Product, source=whole, weights=self.rounded(weights, 1), start=self.bias(node.bias, filters), parts=[],
-                     out=Ref.of(out.value))
+            self.add(
+                Product,
+                source=whole,
+                weights=self.rounded(weights, 1),
+                start=self.bias(node.bias, filters),
+                parts=[],
+                out=Ref.of(out.value),
+            )
+
         self.activated(node, make)
 
     def dense(self, source, weights, bias, out, start=None):
-        """``source`` (1, steps, features) by ``weights`` [out, in]; ``start``: what the sums begin with, instead of a bias."""
+        """``source`` (1, steps, features) by ``weights`` [out, in]; ``start``: what the sums begin
+        with, instead of a bias."""
         key = id(weights), source.shape
         if key not in self._rounded:
             # A recurrent layer takes the same weights at every step.
-            self._rounded[key] = weights, self.rounded(np.asarray(weights, np.float64).T[None, None], source.shape[0] * source.shape[1])
+            self._rounded[key] = (
+                weights,
+                self.rounded(
+                    np.asarray(weights, np.float64).T[None, None], source.shape[0] * source.shape[1]
+                ),
+            )
         weights = self._rounded[key][1]
-        self.add(Product, source=source, weights=weights, parts=[], out=out,
-                 start=self.bias(bias, weights.shape[3]) if start is None else start)
+        self.add(
+            Product,
+            source=source,
+            weights=weights,
+            parts=[],
+            out=out,
+            start=self.bias(bias, weights.shape[3]) if start is None else start,
+        )
         return out
 
     @lower.register
@@ -155,8 +203,19 @@ class Decomposer(Operations):
     def _(self, node: MaxPool):
         top, left, bottom, right = node.padding
         value = self.plain(self.ref(node.inputs[0]), node.padding, -np.inf)
-        self.add(Window, out=self.result(node), function="max", source=value, axes=(0, 1, 2), step=(*node.stride, 1), padding=(top, left, 0),
-                 outer=(0, node.window[0], node.dilation[0]), inner=(1, node.window[1], node.dilation[1]), start=self.constant(-np.inf), parts=[])
+        self.add(
+            Window,
+            out=self.result(node),
+            function="max",
+            source=value,
+            axes=(0, 1, 2),
+            step=(*node.stride, 1),
+            padding=(top, left, 0),
+            outer=(0, node.window[0], node.dilation[0]),
+            inner=(1, node.window[1], node.dilation[1]),
+            start=self.constant(-np.inf),
+            parts=[],
+        )
 
     @lower.register
     def _(self, node: AveragePool):
@@ -166,9 +225,19 @@ class Decomposer(Operations):
         else:
             share = self.held(1 / self._counts(node, source.shape, out.shape))
         value = self.plain(source, node.padding)
-        self.add(Window, out=out, function="sum", source=value, axes=(0, 1, 2), step=(*node.stride, 1), padding=(*node.padding[:2], 0),
-                 outer=(0, node.window[0], 1), inner=(1, node.window[1], 1), start=self.constant(0.0),
-                 parts=["copy INPUT, ACC", ("WEIGHTS", share), "mul"])
+        self.add(
+            Window,
+            out=out,
+            function="sum",
+            source=value,
+            axes=(0, 1, 2),
+            step=(*node.stride, 1),
+            padding=(*node.padding[:2], 0),
+            outer=(0, node.window[0], 1),
+            inner=(1, node.window[1], 1),
+            start=self.constant(0.0),
+            parts=["copy INPUT, ACC", ("WEIGHTS", share), "mul"],
+        )
 
     @staticmethod
     def _counts(node, source, shape):
@@ -190,8 +259,14 @@ class Decomposer(Operations):
         out = self.result(node)
         kept = tuple(1 if axis in axes else n for axis, n in enumerate(source.shape))
         count = int(np.prod([source.shape[axis] for axis in axes]))
-        parts = ["copy INPUT, ACC", ("WEIGHTS", self.constant(1 / count)), "mul"] if node.function == "mean" else []
-        self.reduced("max" if node.function == "max" else "sum", source, axes, parts, ones_moved(out, kept))
+        parts = (
+            ["copy INPUT, ACC", ("WEIGHTS", self.constant(1 / count)), "mul"]
+            if node.function == "mean"
+            else []
+        )
+        self.reduced(
+            "max" if node.function == "max" else "sum", source, axes, parts, ones_moved(out, kept)
+        )
 
     @lower.register
     def _(self, node: Softmax):
@@ -201,10 +276,24 @@ class Decomposer(Operations):
         if node.log:
             centred = self.binary("sub", x, top, self.fresh(x.shape))
             powers = self.chain(self.fresh(x.shape), [("INPUT", centred), "exp"])
-            total = self.reduced("sum", powers, [axis], ["copy INPUT, ACC", "log", "copy INPUT, OUTPUT", ("WEIGHTS", self.constant(np.log(2))), "mul"])
+            total = self.reduced(
+                "sum",
+                powers,
+                [axis],
+                [
+                    "copy INPUT, ACC",
+                    "log",
+                    "copy INPUT, OUTPUT",
+                    ("WEIGHTS", self.constant(np.log(2))),
+                    "mul",
+                ],
+            )
             self.binary("sub", centred, total, out)
             return
-        powers = self.chain(self.fresh(x.shape), [("INPUT", x), ("WEIGHTS", top), "sub", "copy INPUT, OUTPUT", "exp"])
+        powers = self.chain(
+            self.fresh(x.shape),
+            [("INPUT", x), ("WEIGHTS", top), "sub", "copy INPUT, OUTPUT", "exp"],
+        )
         self.binary("div", powers, self.reduced("sum", powers, [axis]), out)
 
     @lower.register
@@ -213,10 +302,33 @@ class Decomposer(Operations):
         share = ["copy INPUT, ACC", ("WEIGHTS", self.constant(1 / x.shape[2])), "mul"]
         centred = self.binary("sub", x, self.reduced("sum", x, [2], share), self.fresh(x.shape))
         squares = self.binary("mul", centred, centred, self.fresh(x.shape))
-        scale = self.reduced("sum", squares, [2], [*share, "copy INPUT, OUTPUT", ("WEIGHTS", self.constant(node.epsilon)), "add",
-                                                   "copy INPUT, OUTPUT", ("WEIGHTS", self.constant(-0.5)), "pow"])
-        self.chain(out, [("INPUT", centred), ("WEIGHTS", scale), "mul", "copy INPUT, OUTPUT", ("ACC", self.held(node.shift)),
-                         ("WEIGHTS", self.held(node.scale)), "mulacc", "copy OUTPUT, ACC"])
+        scale = self.reduced(
+            "sum",
+            squares,
+            [2],
+            [
+                *share,
+                "copy INPUT, OUTPUT",
+                ("WEIGHTS", self.constant(node.epsilon)),
+                "add",
+                "copy INPUT, OUTPUT",
+                ("WEIGHTS", self.constant(-0.5)),
+                "pow",
+            ],
+        )
+        self.chain(
+            out,
+            [
+                ("INPUT", centred),
+                ("WEIGHTS", scale),
+                "mul",
+                "copy INPUT, OUTPUT",
+                ("ACC", self.held(node.shift)),
+                ("WEIGHTS", self.held(node.scale)),
+                "mulacc",
+                "copy OUTPUT, ACC",
+            ],
+        )
 
     # The same elements elsewhere
 
@@ -238,7 +350,9 @@ class Decomposer(Operations):
     def _(self, node: Slice):
         source, shape = self.ref(node.inputs[0]), three(self.graph.shape(node.output))
         ones = (0,) * (3 - len(node.start)), (1,) * (3 - len(node.step))
-        self.machine.values[node.output] = source.part((*ones[0], *node.start), shape, (*ones[1], *node.step))
+        self.machine.values[node.output] = source.part(
+            (*ones[0], *node.start), shape, (*ones[1], *node.step)
+        )
 
     @lower.register
     def _(self, node: Concat):

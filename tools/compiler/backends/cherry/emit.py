@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations as loop nests of Cherry's kernels, where their values lie."""
+
 from dataclasses import dataclass
 from functools import singledispatch
 
@@ -16,8 +17,9 @@ TILE = 4
 
 @dataclass(frozen=True)
 class Cut:
-    """Part of a convolution that one step does: output channels [``low``, ``high``), taps (first, number) of rows and columns, summed fours of
-    channels (first, number)."""
+    """Part of a convolution that one step does: output channels [``low``, ``high``), taps (first,
+    number) of rows and columns, summed fours of channels (first, number)."""
+
     low: int
     high: int
     down: tuple
@@ -40,20 +42,37 @@ def _sizes(operation: Product):
 
 
 def cuts(operation: Product, most, contexts, split):
-    """:class:`Cut` of an operation whose weights come in parts of at most about ``most`` elements; ``split``: sums may be put by in between."""
+    """:class:`Cut` of an operation whose weights come in parts of at most about ``most`` elements;
+    ``split``: sums may be put by in between."""
     rows, columns, inner, channels = _sizes(operation)
     if operation.each:
         return [Cut(0, channels, (0, rows), (0, columns), (0, 1), True, True)]
     fours, blocks = _fours(inner), _fours(channels)
     a_block = rows * columns * fours * 16
     side = max(1, most // a_block)
-    wide = min(blocks, max(min(contexts, blocks), side // contexts * contexts)) if split or side >= contexts else min(blocks, side)
+    wide = (
+        min(blocks, max(min(contexts, blocks), side // contexts * contexts))
+        if split or side >= contexts
+        else min(blocks, side)
+    )
     found = []
     for low in range(0, blocks, wide):
         some = min(wide, blocks - low)
-        parts = _inner_cuts(rows, columns, fours, max(1, most // (some * 16))) if split else [((0, rows), (0, columns), (0, fours))]
+        parts = (
+            _inner_cuts(rows, columns, fours, max(1, most // (some * 16)))
+            if split
+            else [((0, rows), (0, columns), (0, fours))]
+        )
         for number, part in enumerate(parts):
-            found.append(Cut(low * TILE, min(channels, (low + some) * TILE), *part, number == 0, number == len(parts) - 1))
+            found.append(
+                Cut(
+                    low * TILE,
+                    min(channels, (low + some) * TILE),
+                    *part,
+                    number == 0,
+                    number == len(parts) - 1,
+                )
+            )
     return found
 
 
@@ -67,20 +86,37 @@ def _equal(length, most):
 def _inner_cuts(rows, columns, fours, most):
     """Cuts of the summed fours, in their order, into parts of at most ``most``."""
     if most >= columns * fours:
-        return [(part, (0, columns), (0, fours)) for part in _equal(rows, most // (columns * fours))]
+        return [
+            (part, (0, columns), (0, fours)) for part in _equal(rows, most // (columns * fours))
+        ]
     if most >= fours:
-        return [((y, 1), part, (0, fours)) for y in range(rows) for part in _equal(columns, most // fours)]
-    return [((y, 1), (x, 1), part) for y in range(rows) for x in range(columns) for part in _equal(fours, most)]
+        return [
+            ((y, 1), part, (0, fours))
+            for y in range(rows)
+            for part in _equal(columns, most // fours)
+        ]
+    return [
+        ((y, 1), (x, 1), part)
+        for y in range(rows)
+        for x in range(columns)
+        for part in _equal(fours, most)
+    ]
 
 
 def packed_weights(operation: Product, cut: Cut):
-    """Weights of a cut in the order in which they lie in the scratchpad: tiles of four summed by four channels, or channels of every tap."""
+    """Weights of a cut in the order in which they lie in the scratchpad: tiles of four summed by
+    four channels, or channels of every tap."""
     rows, columns, inner, channels = _sizes(operation)
     weights = operation.weights.reshape(rows, columns, -1, channels)
     if operation.each:
         return np.pad(weights, [(0, 0)] * 3 + [(0, -channels % TILE)]).ravel()
     weights = np.pad(weights, [(0, 0), (0, 0), (0, -inner % TILE), (0, 0)])
-    weights = weights[cut.down[0]:sum(cut.down), cut.across[0]:sum(cut.across), TILE * cut.deep[0]:TILE * sum(cut.deep), cut.low:cut.high]
+    weights = weights[
+        cut.down[0] : sum(cut.down),
+        cut.across[0] : sum(cut.across),
+        TILE * cut.deep[0] : TILE * sum(cut.deep),
+        cut.low : cut.high,
+    ]
     weights = np.pad(weights, [(0, 0)] * 3 + [(0, -weights.shape[3] % TILE)])
     taps = weights.shape[:2]
     tiles = weights.reshape(*taps, weights.shape[2] // TILE, TILE, weights.shape[3] // TILE, TILE)
@@ -95,6 +131,7 @@ class Emitter:
     nests, costs : as the kernels'
     places : dict, Value -> Place
     """
+
     def __init__(self, nests, costs, places):
         self.nests, self.costs, self.places = nests, costs, places
 
@@ -114,7 +151,8 @@ class Emitter:
             chain(self.nests, view, [("OUTPUT", self.view(filler))])
 
     def slide(self, value, before, after, first, end):
-        """Moves rows [``first``, ``end``) of a value from one place to another ahead of it, which it may overlap."""
+        """Moves rows [``first``, ``end``) of a value from one place to another ahead of it, which
+        it may overlap."""
         shift = (before.lead - after.lead) // before.strides[0]
         count = end - first if end - first <= shift else 1
         for row in range(first, end, count):
@@ -133,32 +171,85 @@ class Emitter:
         channels = cut.high - cut.low
         out = _channels(operation.out, cut.low, channels)
         place, ref = self.places[operation.source.value], operation.source
-        row, pixel, step = (s * place.strides[axis] for axis, s in zip(ref.axes, ref.step, strict=True))
-        origin = place.buffer.address + place.lead + sum(n * s for n, s in zip(ref.start, place.strides, strict=True))
+        row, pixel, step = (
+            s * place.strides[axis] for axis, s in zip(ref.axes, ref.step, strict=True)
+        )
+        origin = (
+            place.buffer.address
+            + place.lead
+            + sum(n * s for n, s in zip(ref.start, place.strides, strict=True))
+        )
         (down, across), (stride_y, stride_x) = operation.dilation, operation.stride
-        at = (cut.down[0] * down - operation.padding[0]) * row + (cut.across[0] * across - operation.padding[1]) * pixel
+        at = (cut.down[0] * down - operation.padding[0]) * row + (
+            cut.across[0] * across - operation.padding[1]
+        ) * pixel
         if operation.each:
             each = TILE * _fours(channels)
-            source = View(origin + at, (*out.shape[:2], channels), (stride_y * row, stride_x * pixel, step))
+            source = View(
+                origin + at, (*out.shape[:2], channels), (stride_y * row, stride_x * pixel, step)
+            )
             held = View(weights.address, (1, 1, channels), (0, 0, 1))
-            operands = Products(source, held, TILE, ((rows, down * row, columns * each), (columns, across * pixel, each)))
+            operands = Products(
+                source,
+                held,
+                TILE,
+                ((rows, down * row, columns * each), (columns, across * pixel, each)),
+            )
         else:
             blocks, (first, fours) = _fours(channels), cut.deep
             deep = 16 * blocks
-            source = View(origin + at + TILE * first * step, (*out.shape[:2], inner), (stride_y * row, stride_x * pixel, step))
+            source = View(
+                origin + at + TILE * first * step,
+                (*out.shape[:2], inner),
+                (stride_y * row, stride_x * pixel, step),
+            )
             held = View(weights.address, (1, inner, channels), (0, TILE, 1))
-            operands = Products(source, held, 16, ((cut.down[1], down * row, cut.across[1] * fours * deep), (cut.across[1], across * pixel, fours * deep)),
-                                min(TILE * fours, inner - TILE * first), deep)
+            operands = Products(
+                source,
+                held,
+                16,
+                (
+                    (cut.down[1], down * row, cut.across[1] * fours * deep),
+                    (cut.across[1], across * pixel, fours * deep),
+                ),
+                min(TILE * fours, inner - TILE * first),
+                deep,
+            )
         start = self.view(_channels(operation.start, cut.low, channels) if cut.first else out)
-        parts = [part if isinstance(part, str) else (part[0], _channels(part[1], cut.low, channels)) for part in operation.parts] if cut.last else []
+        parts = (
+            [
+                part if isinstance(part, str) else (part[0], _channels(part[1], cut.low, channels))
+                for part in operation.parts
+            ]
+            if cut.last
+            else []
+        )
         # Behind the last channel lies nothing but what fills up its tile, if the first begins one.
-        ends = out.axes == (0, 1, 2) and out.step[2] == 1 and not out.start[2] % TILE and out.start[2] + channels == out.value.shape[2]
-        products(self.nests, self.costs, "mulacc" if operation.each else "matmul", self.view(out), operands, start, self.parts(parts), whole=ends)
+        ends = (
+            out.axes == (0, 1, 2)
+            and out.step[2] == 1
+            and not out.start[2] % TILE
+            and out.start[2] + channels == out.value.shape[2]
+        )
+        products(
+            self.nests,
+            self.costs,
+            "mulacc" if operation.each else "matmul",
+            self.view(out),
+            operands,
+            start,
+            self.parts(parts),
+            whole=ends,
+        )
 
 
 def _channels(ref, low, count):
     """Channels of a Ref; one that is repeated along them stays."""
-    return ref if ref.shape[2] == 1 and count != 1 else ref.part((0, 0, low if ref.shape[2] > 1 else 0), (*ref.shape[:2], count))
+    return (
+        ref
+        if ref.shape[2] == 1 and count != 1
+        else ref.part((0, 0, low if ref.shape[2] > 1 else 0), (*ref.shape[:2], count))
+    )
 
 
 @singledispatch
@@ -176,17 +267,49 @@ def _(operation: PairProduct, emitter):
     left, right = emitter.view(operation.left), emitter.view(operation.right)
     count = operation.out.shape[0]
     left, right = (v.over((count, *v.shape[1:])) for v in (left, right))
-    operands = Products(left, right, TILE * right.strides[2], (), left.shape[2], TILE * right.strides[1])
+    operands = Products(
+        left, right, TILE * right.strides[2], (), left.shape[2], TILE * right.strides[1]
+    )
     ends = operation.out.axes == (0, 1, 2) and operation.out.shape == operation.out.value.shape
-    products(emitter.nests, emitter.costs, "matmul", emitter.view(operation.out), operands, emitter.view(operation.start),
-             emitter.parts(operation.parts), whole=ends and operation.right.shape[2] % TILE == 0)
+    products(
+        emitter.nests,
+        emitter.costs,
+        "matmul",
+        emitter.view(operation.out),
+        operands,
+        emitter.view(operation.start),
+        emitter.parts(operation.parts),
+        whole=ends and operation.right.shape[2] % TILE == 0,
+    )
 
 
 @_emit.register
 def _(operation: Window, emitter):
     place = emitter.places[operation.source]
-    origin = place.buffer.address + place.lead - sum(n * s for n, s in zip(operation.padding, place.strides, strict=True))
-    source = View(origin, operation.out.shape, tuple(place.strides[axis] * step for axis, step in zip(operation.axes, operation.step, strict=True)))
-    outer, inner = ((length, distance * place.strides[axis]) for axis, length, distance in (operation.outer, operation.inner))
-    reduce(emitter.nests, operation.function, emitter.view(operation.out), source, outer, inner, emitter.view(operation.start),
-           emitter.parts(operation.parts))
+    origin = (
+        place.buffer.address
+        + place.lead
+        - sum(n * s for n, s in zip(operation.padding, place.strides, strict=True))
+    )
+    source = View(
+        origin,
+        operation.out.shape,
+        tuple(
+            place.strides[axis] * step
+            for axis, step in zip(operation.axes, operation.step, strict=True)
+        ),
+    )
+    outer, inner = (
+        (length, distance * place.strides[axis])
+        for axis, length, distance in (operation.outer, operation.inner)
+    )
+    reduce(
+        emitter.nests,
+        operation.function,
+        emitter.view(operation.out),
+        source,
+        outer,
+        inner,
+        emitter.view(operation.start),
+        emitter.parts(operation.parts),
+    )

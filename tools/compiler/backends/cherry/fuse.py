@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations joined: what a chain does to a result that nothing else reads is done before the result is stored. No number changes by it."""
+"""Operations joined: what a chain does to a result that nothing else reads is done before the
+result is stored. No number changes by it."""
+
 from .machine import Chain, PairProduct, Product, Ref, Window
 
 __all__ = ["fuse"]
@@ -23,7 +25,12 @@ def fuse(machine, keep):
             # The operation that made what the chain reads may stand some places ahead.
             for ref in operation.refs():
                 made = writers.get(ref.value, [])
-                if len(made) != 1 or made[0] not in done or ref.value in kept or set(map(id, readers[ref.value])) != {id(operation)}:
+                if (
+                    len(made) != 1
+                    or made[0] not in done
+                    or ref.value in kept
+                    or set(map(id, readers[ref.value])) != {id(operation)}
+                ):
                     continue
                 if _joined(made[0], operation, done):
                     before = made[0]
@@ -33,10 +40,14 @@ def fuse(machine, keep):
                 continue
             done.remove(before)
             done.append(before)
-            writers[operation.out.value] = [before if w is operation else w for w in writers[operation.out.value]]
+            writers[operation.out.value] = [
+                before if w is operation else w for w in writers[operation.out.value]
+            ]
             for ref in operation.refs():
                 if ref.value in readers:
-                    readers[ref.value] = [before if r is operation else r for r in readers[ref.value]]
+                    readers[ref.value] = [
+                        before if r is operation else r for r in readers[ref.value]
+                    ]
             continue
         done.append(operation)
     machine.operations = done
@@ -44,19 +55,26 @@ def fuse(machine, keep):
 
 
 def _joined(first, chain, done):
-    """Appends ``chain`` to what ``first`` does, if what it made lies in a register wherever the chain reads it."""
-    if not isinstance(first, (Product, PairProduct, Window, Chain)) or first.out.shape != chain.out.shape:
+    """Appends ``chain`` to what ``first`` does, if what it made lies in a register wherever the
+    chain reads it."""
+    if (
+        not isinstance(first, (Product, PairProduct, Window, Chain))
+        or first.out.shape != chain.out.shape
+    ):
         return False
     made = first.out
     if made.shape != made.value.shape or made.axes != (0, 1, 2):
         return False
     if isinstance(first, (Product, PairProduct)) and chain.out.shape != first.out.shape:
         return False
-    # What stands between the two must not write what the chain reads later than it would now, nor read what it writes: the chain runs
-    # where it stood, so only the first operation moves, and what it reads must not be written in between.
-    later = done[done.index(first) + 1:]
+    # What stands between the two must not write what the chain reads later than it would now, nor
+    # read what it writes: the chain runs where it stood, so only the first operation moves, and
+    # what it reads must not be written in between.
+    later = done[done.index(first) + 1 :]
     written = {operation.out.value for operation in later}
-    if any(ref.value in written for ref in first.refs()) or any(ref.value is first.out.value for operation in later for ref in operation.refs()):
+    if any(ref.value in written for ref in first.refs()) or any(
+        ref.value is first.out.value for operation in later for ref in operation.refs()
+    ):
         return False
     held = "OUTPUT" if first.parts or isinstance(first, Chain) else "ACC"
     parts, touched = [], False
@@ -76,13 +94,21 @@ def _joined(first, chain, done):
             parts.append(f"copy {register}, {held}")
     first.parts = [*first.parts, *parts]
     first.out = chain.out
-    first.joined = tuple(name for name in dict.fromkeys((*first.nodes, *chain.joined)) if name != chain.node)
+    first.joined = tuple(
+        name for name in dict.fromkeys((*first.nodes, *chain.joined)) if name != chain.node
+    )
     first.node = chain.node
     return True
 
 
 def _same(ref: Ref, other: Ref):
-    return (ref.value, ref.shape, ref.axes, ref.start, ref.step) == (other.value, other.shape, other.axes, other.start, other.step)
+    return (ref.value, ref.shape, ref.axes, ref.start, ref.step) == (
+        other.value,
+        other.shape,
+        other.axes,
+        other.start,
+        other.step,
+    )
 
 
 def _writes(text):

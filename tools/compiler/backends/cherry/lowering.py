@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Works to a program list: packed into steps, placed in the scratchpad, assembled."""
+
 from struct import pack, unpack_from
 
 from .....gateware.cores.cherry.image import row_words
@@ -26,19 +27,39 @@ _COUNT = 4
 
 
 class Lowering:
-    """An attempt: operations in ``segments`` in bands, weights in parts of at most ``most`` elements, DMA ``ahead`` of the programs or not, pixels
-    ``spread`` over the banks or not."""
-    def __init__(self, machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments):
-        self.machine, self.graph, self.params, self.memory_size, self.keep, self.ahead = machine, graph, params, memory_size, keep, ahead
+    """An attempt: operations in ``segments`` in bands, weights in parts of at most ``most``
+    elements, DMA ``ahead`` of the programs or not, pixels ``spread`` over the banks or not."""
+
+    def __init__(
+        self, machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments
+    ):
+        self.machine, self.graph, self.params, self.memory_size, self.keep, self.ahead = (
+            machine,
+            graph,
+            params,
+            memory_size,
+            keep,
+            ahead,
+        )
         self._arrays, self._spent, self._moved = arrays, {}, {}
         self.main = Main(arrays)
-        self.made = Works(machine, params, keep=keep, most=most, spread=spread, main=self.main, arrays=arrays, segments=segments)
+        self.made = Works(
+            machine,
+            params,
+            keep=keep,
+            most=most,
+            spread=spread,
+            main=self.main,
+            arrays=arrays,
+            segments=segments,
+        )
         self.costs = Costs(params["macs"], params["banks"])
         self.elements = 1 << params["log_mem"]
         self.program = {"imem": params["imem"], "acc_frac": params["acc_frac"]}
 
     def plan(self):
-        """Places everything and works out the cycles; raises LoweringError where it does not fit."""
+        """Places everything and works out the cycles; raises LoweringError where it does not
+        fit."""
         provisional = self._spread()
         try:
             steps = self._steps(provisional, True)
@@ -52,14 +73,26 @@ class Lowering:
         self._steps_of = {}
         for number, step in enumerate(steps.steps):
             source = ProgramSource([body for _, body in step.bodies], **self.program)
-            name = self._programs.setdefault("\n".join(source.text("")[1:]), f"p{len(self._programs)}")
-            coming = [a.transfer for a in steps.arrivals if a.at == number] + (self.made.fills if number == 0 else [])
+            name = self._programs.setdefault(
+                "\n".join(source.text("")[1:]), f"p{len(self._programs)}"
+            )
+            coming = [a.transfer for a in steps.arrivals if a.at == number] + (
+                self.made.fills if number == 0 else []
+            )
             prefetched, deferred = steps.prefetched(number), steps.deferred(number)
-            here = timeline.step(self._cycles(step), sum(map(transfer_cycles, coming)) + (name != last) * image_cycles(source.words),
-                                 sum(map(transfer_cycles, step.outgoing)), prefetched, deferred)
+            here = timeline.step(
+                self._cycles(step),
+                sum(map(transfer_cycles, coming)) + (name != last) * image_cycles(source.words),
+                sum(map(transfer_cycles, step.outgoing)),
+                prefetched,
+                deferred,
+            )
             last = name
             self._attribute(step, here, [*coming, *step.outgoing])
-            for node in {*(node for node, _ in step.bodies), *(work.nodes[-1] for work in step.works)}:
+            for node in {
+                *(node for node, _ in step.bodies),
+                *(work.nodes[-1] for work in step.works),
+            }:
                 self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
             self._entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
             self._entries += [t.line() for t in (*coming, *step.outgoing)]
@@ -72,18 +105,28 @@ class Lowering:
 
     def lowered(self):
         """The :class:`Lowered` program of what was planned."""
-        lines = [line for text, name in self._programs.items() for line in (f".program {name}", *text.splitlines())]
+        lines = [
+            line
+            for text, name in self._programs.items()
+            for line in (f".program {name}", *text.splitlines())
+        ]
         source = "\n".join([*lines, *self._entries]) + "\n"
-        return self._result(source, assemble_text(SOFTWARE, source, f"{self.graph.name}.s", params=self.params).data)
+        return self._result(
+            source, assemble_text(SOFTWARE, source, f"{self.graph.name}.s", params=self.params).data
+        )
 
     def _cycles(self, step):
         """Of a step's program; the same program takes the same in all attempts."""
         if not step.bodies:
             return 0
-        return sum(self._body_cycles(body) for _, body in step.bodies) - _AROUND * (len(step.bodies) - 1)
+        return sum(self._body_cycles(body) for _, body in step.bodies) - _AROUND * (
+            len(step.bodies) - 1
+        )
 
     def _body_cycles(self, body):
-        return self._arrays.once(body_key(body), lambda: program_cycles([body], self.params, self.costs))
+        return self._arrays.once(
+            body_key(body), lambda: program_cycles([body], self.params, self.costs)
+        )
 
     def _steps(self, bodies, joining):
         """Steps with their buffers placed; raises Crowded."""
@@ -95,10 +138,13 @@ class Lowering:
         return steps
 
     def tight(self):
-        """Number of the operation at which the scratchpad is too small, were every work a step; ``None``: it never is."""
+        """Number of the operation at which the scratchpad is too small, were every work a step;
+        ``None``: it never is."""
         bodies = [[] for _ in self.made.works]
         try:
-            Steps(self.made, bodies, lambda bodies: True, ahead=self.ahead, joining=False).place(self.elements)
+            Steps(self.made, bodies, lambda bodies: True, ahead=self.ahead, joining=False).place(
+                self.elements
+            )
         except Crowded as error:
             return self.made.works[error.step].number
         return None
@@ -127,31 +173,41 @@ class Lowering:
         return True
 
     def _attribute(self, step, cycles, transfers):
-        """A step's cycles to the nodes of its bodies, by what each would take alone; its bytes to the last of them."""
+        """A step's cycles to the nodes of its bodies, by what each would take alone; its bytes to
+        the last of them."""
         nodes = [node for node, _ in step.bodies] or [work.nodes[-1] for work in step.works]
         shares = [self._body_cycles(body) for _, body in step.bodies] or [1] * len(nodes)
         for node, share in zip(nodes, shares, strict=True):
             self._spent[node] = self._spent.get(node, 0) + cycles * share / sum(shares)
-        self._moved[nodes[-1]] = self._moved.get(nodes[-1], 0) + sum(4 * t.rows * row_words(t.fmt, t.cols) for t in transfers if t.op != "fill")
+        self._moved[nodes[-1]] = self._moved.get(nodes[-1], 0) + sum(
+            4 * t.rows * row_words(t.fmt, t.cols) for t in transfers if t.op != "fill"
+        )
 
     def _cuts(self, data, nodes):
-        """Node -> what ends the program behind it (:class:`~..base.LayerSpan`): the list says how many steps it has. Where a step has bodies of several
-        nodes, or their bands take turns, the last of these alone."""
-        word, = unpack_from("<I", data, _COUNT)
+        """Node -> what ends the program behind it (:class:`~..base.LayerSpan`): the list says how
+        many steps it has. Where a step has bodies of several nodes, or their bands take turns, the
+        last of these alone."""
+        (word,) = unpack_from("<I", data, _COUNT)
         found = {}
         for index, node in enumerate(nodes):
-            last = max(self._steps_of[before][1] for before in nodes[:index + 1])
-            if all(self._steps_of[behind][0] > last for behind in nodes[index + 1:]):
+            last = max(self._steps_of[before][1] for before in nodes[: index + 1])
+            if all(self._steps_of[behind][0] > last for behind in nodes[index + 1 :]):
                 found[node] = ((_COUNT, pack("<I", word & 0xFFFF | last + 1 << 16).hex()),)
         return {**found, nodes[-1]: None}
 
     def _result(self, source, data):
-        arrays = {name: Placed(name, dense_layout(address, (1, *self.graph.shape(name)), "float32")) for name, address in self.made.arrays.items()}
+        arrays = {
+            name: Placed(name, dense_layout(address, (1, *self.graph.shape(name)), "float32"))
+            for name, address in self.made.arrays.items()
+        }
         program_at = self.main.take(len(data))
         if self.main.end > self.memory_size:
             constants = sum(size.size for _, size, _ in self.main.constants)
-            raise LoweringError(f"it takes {self.main.end:,} bytes of main memory, there are {self.memory_size:,}: {constants:,} constants, "
-                                f"{len(data):,} program, {program_at - constants:,} inputs and results")
+            raise LoweringError(
+                f"it takes {self.main.end:,} bytes of main memory, there are "
+                f"{self.memory_size:,}: {constants:,} constants, "
+                f"{len(data):,} program, {program_at - constants:,} inputs and results"
+            )
         inputs = {name: arrays[name] for name in self.machine.inputs}
         outputs = {name: arrays[name] for name in self.machine.outputs}
         macs = {}
@@ -160,7 +216,30 @@ class Lowering:
                 macs[node] = macs.get(node, 0) + work.macs
         names = {node: work.nodes for work in self.made.works for node in work.nodes[-1:]}
         cuts = self._cuts(data, list(names))
-        layers = [LayerSpan(node, tuple(names[node]), None, None, macs[node], int(self._spent.get(node, 0)), self._moved.get(node, 0), cuts.get(node)) for node in names]
+        layers = [
+            LayerSpan(
+                node,
+                tuple(names[node]),
+                None,
+                None,
+                macs[node],
+                int(self._spent.get(node, 0)),
+                self._moved.get(node, 0),
+                cuts.get(node),
+            )
+            for node in names
+        ]
         params = {name: self.params[name] for name in ("contexts", "log_mem", "imem", "acc_frac")}
-        return Lowered(program=bytes(data), text=source, program_at=program_at, registers={"program_address": program_at, "program_length": len(data)},
-                       constants=self.main.constants, inputs=inputs, outputs=outputs, tensors=arrays, memory=self.main.end, layers=layers, params=params)
+        return Lowered(
+            program=bytes(data),
+            text=source,
+            program_at=program_at,
+            registers={"program_address": program_at, "program_length": len(data)},
+            constants=self.main.constants,
+            inputs=inputs,
+            outputs=outputs,
+            tensors=arrays,
+            memory=self.main.end,
+            layers=layers,
+            params=params,
+        )

@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network as operations of Cherry's kernels: values with three axes, references to parts of them, four kinds of operation.
+"""Network as operations of Cherry's kernels: values with three axes, references to parts of them,
+four kinds of operation.
 
 A shape of the graph is seen as (rows, columns, channels): what has fewer axes gets ones in front.
 """
+
 from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["Chain", "Machine", "Operation", "PairProduct", "Product", "Ref", "Regroup", "Value", "Window", "three"]
+__all__ = [
+    "Chain",
+    "Machine",
+    "Operation",
+    "PairProduct",
+    "Product",
+    "Ref",
+    "Regroup",
+    "Value",
+    "Window",
+    "three",
+]
 
 
 def three(shape):
@@ -22,9 +35,11 @@ class Value:
     Attributes
     ----------
     name : tensor of the graph that it is, or ``None``
-    tight : columns follow each other without room between them, so that a window's row of channels is one run
+    tight : columns follow each other without room between them,
+        so that a window's row of channels is one run
     border : [top, left, bottom, right] elements around it that readers want to be ``around``
     """
+
     shape: tuple
     name: str | None = None
     data: np.ndarray | None = None
@@ -39,7 +54,9 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Ref:
-    """Part of a value: its axis i is ``axes[i]`` of the value's, every ``step[i]``-th element from ``start`` (by the value's axes) on."""
+    """Part of a value: its axis i is ``axes[i]`` of the value's, every ``step[i]``-th element from
+    ``start`` (by the value's axes) on."""
+
     value: Value
     shape: tuple
     axes: tuple = (0, 1, 2)
@@ -55,18 +72,31 @@ class Ref:
         moved = list(self.start)
         for axis, first, each in zip(self.axes, start, self.step, strict=True):
             moved[axis] += first * each
-        return Ref(self.value, tuple(shape), self.axes, tuple(moved), tuple(a * b for a, b in zip(self.step, step, strict=True)))
+        return Ref(
+            self.value,
+            tuple(shape),
+            self.axes,
+            tuple(moved),
+            tuple(a * b for a, b in zip(self.step, step, strict=True)),
+        )
 
     def ordered(self, order):
         """Its axes in another order."""
-        return Ref(self.value, tuple(self.shape[a] for a in order), tuple(self.axes[a] for a in order), self.start,
-                   tuple(self.step[a] for a in order))
+        return Ref(
+            self.value,
+            tuple(self.shape[a] for a in order),
+            tuple(self.axes[a] for a in order),
+            self.start,
+            tuple(self.step[a] for a in order),
+        )
 
     def index(self):
         """Slices of the value's array, which has an axis of the inputs in front."""
         found = [slice(None)] * 4
         for axis, length, step in zip(self.axes, self.shape, self.step, strict=True):
-            found[axis + 1] = slice(self.start[axis], self.start[axis] + step * (length - 1) + 1, step)
+            found[axis + 1] = slice(
+                self.start[axis], self.start[axis] + step * (length - 1) + 1, step
+            )
         return tuple(found)
 
     def read(self, array):
@@ -80,7 +110,9 @@ class Ref:
 
 @dataclass(eq=False, kw_only=True)
 class Operation:
-    """One use of a kernel. ``node``: name of the graph's node; ``joined``: of those whose work it does, too; ``out``: Ref that it writes."""
+    """One use of a kernel. ``node``: name of the graph's node; ``joined``: of those whose work it
+    does, too; ``out``: Ref that it writes."""
+
     node: str
     out: Ref
     joined: tuple = ()
@@ -102,6 +134,7 @@ def _parts_refs(parts):
 @dataclass(eq=False, kw_only=True)
 class Chain(Operation):
     """``parts`` on every element: text is an instruction, pairs (register, Ref) are loads."""
+
     parts: list
 
     def refs(self):
@@ -121,6 +154,7 @@ class Product(Operation):
     each : every channel by itself
     padding : (top, left)
     """
+
     source: Ref
     weights: np.ndarray
     start: Ref
@@ -135,13 +169,15 @@ class Product(Operation):
 
     @property
     def runs(self):
-        """Whether a row of the window is summed as one run: channels of narrow values that lie tightly."""
+        """Whether a row of the window is summed as one run: channels of narrow values that lie
+        tightly."""
         return self.source.value.tight and not self.each
 
 
 @dataclass(eq=False, kw_only=True)
 class PairProduct(Operation):
     """``left`` @ ``right``, the last two axes; the first one counts products."""
+
     left: Ref
     right: Ref
     start: Ref
@@ -153,8 +189,10 @@ class PairProduct(Operation):
 
 @dataclass(eq=False, kw_only=True)
 class Window(Operation):
-    """Maximum or sum (``function`` max, sum) of windows: axis i of the result moves ``step[i]`` along axis ``axes[i]`` of ``source``; the window
-    is ``outer`` and ``inner``: (axis, length, distance). ``start``: Ref of one element, -inf or 0. ``padding`` by the source's axes."""
+    """Maximum or sum (``function`` max, sum) of windows: axis i of the result moves ``step[i]``
+    along axis ``axes[i]`` of ``source``; the window is ``outer`` and ``inner``: (axis, length,
+    distance). ``start``: Ref of one element, -inf or 0. ``padding`` by the source's axes."""
+
     function: str
     source: Value
     axes: tuple
@@ -172,6 +210,7 @@ class Window(Operation):
 @dataclass(eq=False, kw_only=True)
 class Regroup(Operation):
     """The same elements in C order under another shape."""
+
     source: Ref
 
     def refs(self):
@@ -188,6 +227,7 @@ class Machine:
     values : dict, tensor name -> (Value, shape in the graph)
     operations : list
     """
+
     inputs: dict = field(default_factory=dict)
     outputs: dict = field(default_factory=dict)
     values: dict = field(default_factory=dict)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What nodes are made of: values of the machine and operations on them."""
+
 import numpy as np
 
 from ...graph import Conv
@@ -9,12 +10,14 @@ from .reference.arithmetic import from_bf16, to_element
 
 __all__ = ["Operations", "streamed"]
 
-#: Results that a weight must serve for its products to take as long as bringing it as packed element.
+#: Results that a weight must serve for its products to take as long as bringing it as packed
+#: element.
 _BUSY = 40
 
 
 def streamed(weights, results, params):
-    """Whether weights come as bfloat16: where each serves so few results that bringing them takes longer than their products."""
+    """Whether weights come as bfloat16: where each serves so few results that bringing them takes
+    longer than their products."""
     return results * 32 // params["macs"] < _BUSY and weights.size >= 4096
 
 
@@ -25,6 +28,7 @@ class Operations:
     ----------
     machine : Machine; ``node``: name of the node at work
     """
+
     def __init__(self, graph, params):
         self.graph, self.params = graph, params
         self.machine, self.constant, self.node, self._rounded = Machine(), Constants(), "", {}
@@ -37,11 +41,20 @@ class Operations:
             self.machine.outputs[port.tensor] = None
 
     def _tight(self, tensor):
-        """Whether all that read a tensor sum over whole rows of a window, which then need no tile for each tap."""
+        """Whether all that read a tensor sum over whole rows of a window, which then need no tile
+        for each tap."""
         readers = self.graph.readers(tensor)
         shape = self.graph.shape(tensor)
-        return len(shape) == 3 and shape[2] < 4 and tensor not in self.graph.kept() and bool(readers) and all(
-            isinstance(node, Conv) and node.groups == 1 and node.dilation[1] == 1 for node in readers)
+        return (
+            len(shape) == 3
+            and shape[2] < 4
+            and tensor not in self.graph.kept()
+            and bool(readers)
+            and all(
+                isinstance(node, Conv) and node.groups == 1 and node.dilation[1] == 1
+                for node in readers
+            )
+        )
 
     # What nodes read and make
 
@@ -92,11 +105,22 @@ class Operations:
         self.chain(out, function(node.activation, between, self.constant))
 
     def plain(self, ref, border=(0, 0, 0, 0), around=0.0):
-        """``ref`` as a whole value in its own order, with room around it; copied where it is none."""
+        """``ref`` as a whole value in its own order, with room around it; copied where it is
+        none."""
         value = ref.value
-        whole = ref.axes == (0, 1, 2) and ref.start == (0, 0, 0) and ref.step == (1, 1, 1) and ref.shape == value.shape and value.data is None
+        whole = (
+            ref.axes == (0, 1, 2)
+            and ref.start == (0, 0, 0)
+            and ref.step == (1, 1, 1)
+            and ref.shape == value.shape
+            and value.data is None
+        )
         wanted = any(border)
-        if not whole or (wanted and any(value.border) and value.around != around) or (wanted and around and len(self._readers(value)) > 1):
+        if (
+            not whole
+            or (wanted and any(value.border) and value.around != around)
+            or (wanted and around and len(self._readers(value)) > 1)
+        ):
             value = self.copy(ref, self.fresh(ref.shape)).value
         if wanted:
             value.border = [max(old, new) for old, new in zip(value.border, border, strict=True)]
@@ -113,20 +137,45 @@ class Operations:
         value = self.plain(source)
         while len(axes) > 2:
             shape = tuple(1 if axis == axes[0] else n for axis, n in enumerate(value.shape))
-            value = self._windowed(name, value, (axes[0], axes[0]), self.fresh(shape), begin, []).value
+            value = self._windowed(
+                name, value, (axes[0], axes[0]), self.fresh(shape), begin, []
+            ).value
             axes = axes[1:]
         shape = tuple(1 if axis in axes else n for axis, n in enumerate(value.shape))
-        return self._windowed(name, value, (axes[0], axes[-1]), self.fresh(shape) if out is None else out, begin, list(parts))
+        return self._windowed(
+            name,
+            value,
+            (axes[0], axes[-1]),
+            self.fresh(shape) if out is None else out,
+            begin,
+            list(parts),
+        )
 
     def _windowed(self, name, value, axes, out, begin, parts):
         inner, outer = axes
-        self.add(Window, out=out, function=name, source=value, axes=(0, 1, 2), step=(1, 1, 1), start=begin, parts=parts,
-                 outer=(outer, value.shape[outer] if outer != inner else 1, 1), inner=(inner, value.shape[inner], 1))
+        self.add(
+            Window,
+            out=out,
+            function=name,
+            source=value,
+            axes=(0, 1, 2),
+            step=(1, 1, 1),
+            start=begin,
+            parts=parts,
+            outer=(outer, value.shape[outer] if outer != inner else 1, 1),
+            inner=(inner, value.shape[inner], 1),
+        )
         return out
 
     def rounded(self, weights, results):
         """Weights as elements, or as bfloat16 where they are streamed."""
-        return from_bf16(weights) if streamed(weights, results, self.params) else to_element(weights)
+        return (
+            from_bf16(weights) if streamed(weights, results, self.params) else to_element(weights)
+        )
 
     def bias(self, bias, channels):
-        return self.constant(0.0) if bias is None else self.held(np.asarray(bias).reshape(1, 1, channels) + 0.0)
+        return (
+            self.constant(0.0)
+            if bias is None
+            else self.held(np.asarray(bias).reshape(1, 1, channels) + 0.0)
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where values lie in the scratchpad: buffers with the steps in which they are needed, and their addresses."""
+"""Where values lie in the scratchpad: buffers with the steps in which they are needed, and their
+addresses."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +17,7 @@ TILE = 4
 
 class Crowded(LoweringError):
     """Too many elements at a time, in ``step``."""
+
     def __init__(self, step, text):
         super().__init__(text)
         self.step = step
@@ -22,7 +25,9 @@ class Crowded(LoweringError):
 
 @dataclass(eq=False)
 class Buffer:
-    """``size`` elements that are needed from step ``first`` to step ``last``; ``what``: for messages."""
+    """``size`` elements that are needed from step ``first`` to step ``last``; ``what``: for
+    messages."""
+
     size: int
     what: str
     first: int | None = None
@@ -38,6 +43,7 @@ class Buffer:
 @dataclass(frozen=True)
 class Place:
     """A value in a buffer: element (0, 0, 0) lies ``lead`` elements behind its begin."""
+
     buffer: Buffer
     shape: tuple
     strides: tuple
@@ -45,14 +51,21 @@ class Place:
 
     def view(self, ref: Ref):
         """The elements that a Ref means."""
-        at = self.buffer.address + self.lead + sum(n * s for n, s in zip(ref.start, self.strides, strict=True))
-        strides = tuple(step * self.strides[axis] for axis, step in zip(ref.axes, ref.step, strict=True))
+        at = (
+            self.buffer.address
+            + self.lead
+            + sum(n * s for n, s in zip(ref.start, self.strides, strict=True))
+        )
+        strides = tuple(
+            step * self.strides[axis] for axis, step in zip(ref.axes, ref.step, strict=True)
+        )
         return View(at, ref.shape, strides)
 
 
 def geometry(value: Value, spread=True):
-    """(strides, elements before element (0, 0, 0), elements in all) of a value: pixels after pixels; a row's right border is the next one's left.
-    ``spread``: their pitch is an odd multiple of four, so that tiles lie in different banks."""
+    """(strides, elements before element (0, 0, 0), elements in all) of a value: pixels after
+    pixels; a row's right border is the next one's left. ``spread``: their pitch is an odd multiple
+    of four, so that tiles lie in different banks."""
     rows, columns, channels = value.shape
     top, left, bottom, right = value.border
     if value.tight or value.data is not None:
@@ -61,7 +74,12 @@ def geometry(value: Value, spread=True):
         tiles = -(-channels // TILE)
         pitch = TILE * (tiles | (spread and rows * columns > 1))
     width = columns + max(left, right)
-    if spread and any(value.border) and width % 2 == 0 and -(-rows // TILE) * columns < -(-columns // TILE) * rows:
+    if (
+        spread
+        and any(value.border)
+        and width % 2 == 0
+        and -(-rows // TILE) * columns < -(-columns // TILE) * rows
+    ):
         # Tiles will stand upright: the pitch of rows is to spread them as well.
         width += 1
     row = width * pitch
@@ -80,14 +98,23 @@ def borders(value: Value, place: Place):
     if top * width + left:
         found.append(View(begin - place.lead, (1, top * width + left, pitch), (0, pitch, 1)))
     if rows > 1 and width > columns:
-        found.append(View(begin + columns * pitch, (rows - 1, width - columns, pitch), (row, pitch, 1)))
+        found.append(
+            View(begin + columns * pitch, (rows - 1, width - columns, pitch), (row, pitch, 1))
+        )
     if bottom * width + right:
-        found.append(View(begin + (rows - 1) * row + columns * pitch, (1, bottom * width + right, pitch), (0, pitch, 1)))
+        found.append(
+            View(
+                begin + (rows - 1) * row + columns * pitch,
+                (1, bottom * width + right, pitch),
+                (0, pitch, 1),
+            )
+        )
     return found
 
 
 def edges(value: Value, place: Place, low, high, sides):
-    """Views of what lies around rows [``low``, ``high``) of a value: rows of its border, and ``sides``, where they are wanted."""
+    """Views of what lies around rows [``low``, ``high``) of a value: rows of its border, and
+    ``sides``, where they are wanted."""
     rows, columns, _ = value.shape
     _, left, _, right = value.border
     row, pitch, _ = place.strides
@@ -95,7 +122,12 @@ def edges(value: Value, place: Place, low, high, sides):
 
     def pixels(at, height, width):
         return View(begin + at, (height, width, pitch), (row, pitch, 1))
-    found = [pixels(first * row, end - first, columns) for first, end in ((low, min(0, high)), (max(rows, low), high)) if end > first]
+
+    found = [
+        pixels(first * row, end - first, columns)
+        for first, end in ((low, min(0, high)), (max(rows, low), high))
+        if end > first
+    ]
     if sides and left:
         found.append(pixels(low * row - left * pitch, 1, left))
     if sides and high - low > 1 and row > columns * pitch:
@@ -106,20 +138,33 @@ def edges(value: Value, place: Place, low, high, sides):
 
 
 def allocate(buffers, elements):
-    """Gives addresses, so that buffers needed in the same step lie apart; raises Crowded where they do not fit."""
+    """Gives addresses, so that buffers needed in the same step lie apart; raises Crowded where they
+    do not fit."""
     buffers = [buffer for buffer in buffers if buffer.first is not None]
-    for key in (lambda b: (-b.size, b.first), lambda b: (b.first, -b.size), lambda b: (b.first - b.last, -b.size)):
+    for key in (
+        lambda b: (-b.size, b.first),
+        lambda b: (b.first, -b.size),
+        lambda b: (b.first - b.last, -b.size),
+    ):
         if _first_fit(sorted(buffers, key=key), elements):
             return
     step, needed, most = _peak(buffers)
     names = ", ".join(f"{b.what} {b.size:,}" for b in most[:4])
-    raise Crowded(step, f"step {step} needs {needed:,} elements of the scratchpad at a time, there are {elements:,}: {names}")
+    raise Crowded(
+        step,
+        f"step {step} needs {needed:,} elements of the scratchpad at a time, there are "
+        f"{elements:,}: {names}",
+    )
 
 
 def _first_fit(buffers, elements):
     placed = []
     for buffer in buffers:
-        beside = sorted((b.address, b.address + b.size) for b in placed if b.first <= buffer.last and buffer.first <= b.last)
+        beside = sorted(
+            (b.address, b.address + b.size)
+            for b in placed
+            if b.first <= buffer.last and buffer.first <= b.last
+        )
         at = 0
         for low, high in beside:
             if at + buffer.size <= low:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """LSTM and GRU as products, chains and copies, step by step."""
+
 import numpy as np
 
 from ...graph import Activation
@@ -26,16 +27,42 @@ def lstm(maker, node):
     x, out, hidden = maker.ref(node.inputs[0]), maker.result(node), node.recurrent.shape[1]
     steps = x.shape[1]
     given = maker.dense(x, node.weights, node.bias, maker.fresh((1, steps, 4 * hidden)))
-    state, cell = maker.held(np.asarray(node.initial).reshape(1, 1, -1)), maker.held(np.asarray(node.cell).reshape(1, 1, -1))
+    state, cell = (
+        maker.held(np.asarray(node.initial).reshape(1, 1, -1)),
+        maker.held(np.asarray(node.cell).reshape(1, 1, -1)),
+    )
     for count, step in enumerate(_steps(node, steps)):
-        gates = maker.dense(state, node.recurrent, None, maker.fresh((1, 1, 4 * hidden)), start=_columns(given, 0, 4 * hidden, step))
-        open_ = _activate(maker, "sigmoid", _columns(gates, 0, 3 * hidden), maker.fresh((1, 1, 3 * hidden)))
-        new = _activate(maker, "tanh", _columns(gates, 3 * hidden, hidden), maker.fresh((1, 1, hidden)))
+        gates = maker.dense(
+            state,
+            node.recurrent,
+            None,
+            maker.fresh((1, 1, 4 * hidden)),
+            start=_columns(given, 0, 4 * hidden, step),
+        )
+        open_ = _activate(
+            maker, "sigmoid", _columns(gates, 0, 3 * hidden), maker.fresh((1, 1, 3 * hidden))
+        )
+        new = _activate(
+            maker, "tanh", _columns(gates, 3 * hidden, hidden), maker.fresh((1, 1, hidden))
+        )
         entry, leaving, keeping = (_columns(open_, k * hidden, hidden) for k in range(3))
-        cell = maker.chain(maker.fresh((1, 1, hidden)), [("INPUT", keeping), ("WEIGHTS", cell), "mul", "copy ACC, OUTPUT", ("INPUT", entry),
-                                                         ("WEIGHTS", new), "mulacc", "copy OUTPUT, ACC"])
+        cell = maker.chain(
+            maker.fresh((1, 1, hidden)),
+            [
+                ("INPUT", keeping),
+                ("WEIGHTS", cell),
+                "mul",
+                "copy ACC, OUTPUT",
+                ("INPUT", entry),
+                ("WEIGHTS", new),
+                "mulacc",
+                "copy OUTPUT, ACC",
+            ],
+        )
         shown = _activate(maker, "tanh", cell, maker.fresh((1, 1, hidden)))
-        state = maker.binary("mul", leaving, shown, _place(maker, node, out, hidden, step, count == steps - 1))
+        state = maker.binary(
+            "mul", leaving, shown, _place(maker, node, out, hidden, step, count == steps - 1)
+        )
 
 
 def _place(maker, node, out, hidden, step, last):
@@ -51,22 +78,49 @@ def gru(maker, node):
     steps = x.shape[1]
     of_input, of_state = np.asarray(node.bias, np.float64)
     # What is added to the recurrent product of h before r is multiplied stays apart.
-    both = of_input + of_state * (np.arange(3 * hidden) < 2 * hidden) if node.linear_before_reset else of_input + of_state
+    both = (
+        of_input + of_state * (np.arange(3 * hidden) < 2 * hidden)
+        if node.linear_before_reset
+        else of_input + of_state
+    )
     given = maker.dense(x, node.weights, both, maker.fresh((1, steps, 3 * hidden)))
     state = maker.held(np.asarray(node.initial).reshape(1, 1, -1))
-    first, rest = np.asarray(node.recurrent)[:2 * hidden], np.asarray(node.recurrent)[2 * hidden:]
+    first, rest = np.asarray(node.recurrent)[: 2 * hidden], np.asarray(node.recurrent)[2 * hidden :]
     for count, step in enumerate(_steps(node, steps)):
-        gates = maker.dense(state, first, None, maker.fresh((1, 1, 2 * hidden)), start=_columns(given, 0, 2 * hidden, step))
+        gates = maker.dense(
+            state,
+            first,
+            None,
+            maker.fresh((1, 1, 2 * hidden)),
+            start=_columns(given, 0, 2 * hidden, step),
+        )
         open_ = _activate(maker, "sigmoid", gates, maker.fresh((1, 1, 2 * hidden)))
         update, reset = (_columns(open_, k * hidden, hidden) for k in range(2))
         mine = _columns(given, 2 * hidden, hidden, step)
         if node.linear_before_reset:
-            product = maker.dense(state, rest, of_state[2 * hidden:], maker.fresh((1, 1, hidden)))
-            sums = maker.chain(maker.fresh((1, 1, hidden)), [("ACC", mine), ("INPUT", reset), ("WEIGHTS", product), "mulacc", "copy OUTPUT, ACC"])
+            product = maker.dense(state, rest, of_state[2 * hidden :], maker.fresh((1, 1, hidden)))
+            sums = maker.chain(
+                maker.fresh((1, 1, hidden)),
+                [
+                    ("ACC", mine),
+                    ("INPUT", reset),
+                    ("WEIGHTS", product),
+                    "mulacc",
+                    "copy OUTPUT, ACC",
+                ],
+            )
         else:
-            sums = maker.dense(maker.binary("mul", reset, state, maker.fresh((1, 1, hidden))), rest, None, maker.fresh((1, 1, hidden)), start=mine)
+            sums = maker.dense(
+                maker.binary("mul", reset, state, maker.fresh((1, 1, hidden))),
+                rest,
+                None,
+                maker.fresh((1, 1, hidden)),
+                start=mine,
+            )
         new = _activate(maker, "tanh", sums, maker.fresh((1, 1, hidden)))
         # new + update * (state - new)
         apart = maker.binary("sub", state, new, maker.fresh((1, 1, hidden)))
-        state = maker.chain(_place(maker, node, out, hidden, step, count == steps - 1),
-                            [("ACC", new), ("INPUT", update), ("WEIGHTS", apart), "mulacc", "copy OUTPUT, ACC"])
+        state = maker.chain(
+            _place(maker, node, out, hidden, step, count == steps - 1),
+            [("ACC", new), ("INPUT", update), ("WEIGHTS", apart), "mulacc", "copy OUTPUT, ACC"],
+        )

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cycles of a program list: programs, and DMA beside them (specification, section 7.3)."""
+
 from .....gateware.cores.cherry.image import row_words
 
 __all__ = ["Timeline", "image_cycles", "transfer_cycles"]
 
-#: Cycles for 16 bits of main memory, of a descriptor, of a row, of a list's entry and end, of a step's begin.
+#: Cycles for 16 bits of main memory, of a descriptor, of a row, of a list's entry and end, of a
+#: step's begin.
 _HALF_WORD, _DESCRIPTOR, _ROW, _ENTRY, _BEGIN = 1.04, 120, 2, 60, 20
 
 
@@ -13,7 +15,9 @@ def transfer_cycles(transfer):
     if transfer.op == "fill":
         return _DESCRIPTOR + transfer.rows * transfer.cols
     words = row_words(transfer.fmt, transfer.cols)
-    return _DESCRIPTOR + transfer.rows * max(2 * words * _HALF_WORD + _ROW * (transfer.rows > 1), transfer.cols)
+    return _DESCRIPTOR + transfer.rows * max(
+        2 * words * _HALF_WORD + _ROW * (transfer.rows > 1), transfer.cols
+    )
 
 
 def image_cycles(words):
@@ -28,13 +32,15 @@ class Timeline:
     ----------
     end : cycle at which all that was told so far is over
     """
+
     def __init__(self):
         self._dma = 100.0
         self._start = self._program = self._left = 0.0
         self._late = 0.0
 
     def step(self, cycles, coming, leaving, prefetch, defer):
-        """Cycles that a step adds: ``cycles`` of its program, ``coming`` of its image and in list, ``leaving`` of its out list."""
+        """Cycles that a step adds: ``cycles`` of its program, ``coming`` of its image and in list,
+        ``leaving`` of its out list."""
         before = self.end
         begin = self._start if prefetch else max(self._program, self._left)
         self._dma = max(self._dma, begin) + self._late + coming + _ENTRY

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Works packed into steps of a program list, and when DMA brings what each of them needs."""
+
 from dataclasses import dataclass, field
 
 from .places import Crowded, allocate
@@ -14,6 +15,7 @@ _FEW = 256
 @dataclass(eq=False)
 class Arrival:
     """Transfers into one buffer, in the in list of step ``at``, for step ``used``."""
+
     transfer: object
     at: int
     used: int
@@ -26,6 +28,7 @@ class Arrival:
 @dataclass(eq=False)
 class Step:
     """A program: ``bodies`` are pairs (node, nests' body), of :attr:`works`."""
+
     works: list
     bodies: list = field(default_factory=list)
     outgoing: list = field(default_factory=list)
@@ -52,6 +55,7 @@ class Steps:
     ahead : bool, DMA brings things beside the program before
     joining : bool, works that need little join the step before
     """
+
     def __init__(self, made, bodies, fits, *, ahead, joining):
         self.made, self.ahead = made, ahead
         self.steps, self.arrivals = [], []
@@ -61,22 +65,33 @@ class Steps:
             for work in step.works:
                 if getattr(work, "begun", None) is None:
                     work.begun = True
-                    self.arrivals += [Arrival(transfer, number, number) for transfer in work.incoming]
+                    self.arrivals += [
+                        Arrival(transfer, number, number) for transfer in work.incoming
+                    ]
         for work in made.works:
             del work.begun
 
     def _pack(self, work, mine, fits, joining):
         last = self.steps[-1] if self.steps else None
         brought = sum(t.rows * t.cols for t in work.incoming)
-        if joining and last is not None and not work.ordered and brought <= _FEW and not last.ordered and not last.at_once and \
-                fits([body for _, body in last.bodies + mine]):
+        if (
+            joining
+            and last is not None
+            and not work.ordered
+            and brought <= _FEW
+            and not last.ordered
+            and not last.at_once
+            and fits([body for _, body in last.bodies + mine])
+        ):
             last.works.append(work)
             last.bodies += mine
             last.outgoing += work.outgoing
             return
         self.steps.append(Step([work]))
         for body in mine:
-            if self.steps[-1].bodies and not fits([one for _, one in [*self.steps[-1].bodies, body]]):
+            if self.steps[-1].bodies and not fits(
+                [one for _, one in [*self.steps[-1].bodies, body]]
+            ):
                 self.steps.append(Step([work]))
             self.steps[-1].bodies.append(body)
         # What leaves is complete after the last of its steps.
@@ -84,12 +99,22 @@ class Steps:
 
     def prefetched(self, number):
         """Whether a step's image and in list come beside the program before."""
-        return number > 0 and not self.steps[number].ordered and (self.ahead or not any(a.at == number for a in self.arrivals))
+        return (
+            number > 0
+            and not self.steps[number].ordered
+            and (self.ahead or not any(a.at == number for a in self.arrivals))
+        )
 
     def deferred(self, number):
         """Whether what leaves does so beside the next program."""
         step = self.steps[number]
-        return self.ahead and number < len(self.steps) - 1 and bool(step.outgoing) and not step.at_once and not self.steps[number + 1].ordered
+        return (
+            self.ahead
+            and number < len(self.steps) - 1
+            and bool(step.outgoing)
+            and not step.at_once
+            and not self.steps[number + 1].ordered
+        )
 
     def place(self, elements):
         """Gives all buffers addresses; raises Crowded."""
@@ -104,11 +129,14 @@ class Steps:
             for transfer in step.outgoing:
                 transfer.buffer.use(number, min(last, number + self.deferred(number)))
         for arrival in self.arrivals:
-            arrival.transfer.buffer.use(max(0, arrival.at - self.prefetched(arrival.at)), arrival.used)
+            arrival.transfer.buffer.use(
+                max(0, arrival.at - self.prefetched(arrival.at)), arrival.used
+            )
         allocate(self.made.buffers, elements)
 
     def hoist(self, elements, cycles):
-        """Brings things earlier where the program beside is too short for them, as far as there is room; ``cycles``: of each step's program."""
+        """Brings things earlier where the program beside is too short for them, as far as there is
+        room; ``cycles``: of each step's program."""
         self.place(elements)
         if not self.ahead:
             return

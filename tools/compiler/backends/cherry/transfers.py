@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Works: what one program can do at least, with the buffers that it takes and what DMA brings before it and takes away after it."""
+"""Works: what one program can do at least, with the buffers that it takes and what DMA brings
+before it and takes away after it."""
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,7 +16,9 @@ MOST = 65535
 
 
 class Arrays:
-    """Arrays of constants in the forms in which they are needed, each made once, however often a network is laid out."""
+    """Arrays of constants in the forms in which they are needed, each made once, however often a
+    network is laid out."""
+
     def __init__(self):
         self._kept, self._words = {}, {}
 
@@ -28,7 +32,10 @@ class Arrays:
         """A row of elements as bytes of main memory; ``elements`` is kept alive with them."""
         key = elements.__array_interface__["data"][0], elements.size, fmt
         if key not in self._words:
-            self._words[key] = elements, from_array(elements.reshape(1, -1), fmt).astype("<u4").view(np.uint8).ravel()
+            self._words[key] = (
+                elements,
+                from_array(elements.reshape(1, -1), fmt).astype("<u4").view(np.uint8).ravel(),
+            )
         return self._words[key][1]
 
 
@@ -43,6 +50,7 @@ class Main:
     ----------
     constants : list of (address, uint8 array, what it is); ``end``: the first free address
     """
+
     def __init__(self, arrays):
         self._arrays, self.constants, self.end = arrays, [], 0
 
@@ -60,7 +68,9 @@ class Main:
 
 @dataclass
 class Transfer:
-    """A DMA descriptor: ``op`` in, out or fill, ``rows`` x ``cols`` elements at ``offset`` of ``buffer``."""
+    """A DMA descriptor: ``op`` in, out or fill, ``rows`` x ``cols`` elements at ``offset`` of
+    ``buffer``."""
+
     op: str
     buffer: Buffer
     offset: int
@@ -93,6 +103,7 @@ class Work:
     number : of the operation
     at_once : what leaves does so before the next program, which may write over it
     """
+
     nodes: tuple
     emit: object
     buffers: set = field(default_factory=set)
@@ -106,11 +117,17 @@ class Work:
 
 def whole(ref):
     """Whether a Ref is its value as it lies."""
-    return (ref.axes, ref.start, ref.step, ref.shape) == ((0, 1, 2), (0, 0, 0), (1, 1, 1), ref.value.shape)
+    return (ref.axes, ref.start, ref.step, ref.shape) == (
+        (0, 1, 2),
+        (0, 0, 0),
+        (1, 1, 1),
+        ref.value.shape,
+    )
 
 
 def moved(op, place, shape, main, rows=None):
-    """Transfers of a value whose array lies at ``main`` in fp32, C order; ``rows``: (first, number) of its rows."""
+    """Transfers of a value whose array lies at ``main`` in fp32, C order; ``rows``: (first, number)
+    of its rows."""
     height, width, depth = shape
     first, number = rows or (0, height)
     row, pixel, _ = place.strides
@@ -119,6 +136,28 @@ def moved(op, place, shape, main, rows=None):
         if width == 1 and pixel != depth:
             whole, pixel = depth, depth
         if whole <= MOST:
-            return [Transfer(op, place.buffer, place.lead + first * row, number, whole, main=main + 4 * first * whole, pitch=4 * whole, mem_pitch=row)]
-    return [Transfer(op, place.buffer, place.lead + y * row, width, depth, main=main + 4 * y * whole, pitch=4 * depth, mem_pitch=pixel)
-            for y in range(first, first + number)]
+            return [
+                Transfer(
+                    op,
+                    place.buffer,
+                    place.lead + first * row,
+                    number,
+                    whole,
+                    main=main + 4 * first * whole,
+                    pitch=4 * whole,
+                    mem_pitch=row,
+                )
+            ]
+    return [
+        Transfer(
+            op,
+            place.buffer,
+            place.lead + y * row,
+            width,
+            depth,
+            main=main + 4 * y * whole,
+            pitch=4 * depth,
+            mem_pitch=pixel,
+        )
+        for y in range(first, first + number)
+    ]

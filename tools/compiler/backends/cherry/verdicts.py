@@ -1,6 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which nodes Cherry runs, and how."""
-from ...graph import Activation, Affine, AveragePool, Binary, Conv, Dense, Gru, LayerNorm, Lstm, Node, Reduce, Softmax
+
+from ...graph import (
+    Activation,
+    Affine,
+    AveragePool,
+    Binary,
+    Conv,
+    Dense,
+    Gru,
+    LayerNorm,
+    Lstm,
+    Node,
+    Reduce,
+    Softmax,
+)
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
 from .decompose import Decomposer
 
@@ -9,9 +23,19 @@ __all__ = ["verdict"]
 #: Axes of a tensor, without that of the inputs.
 _AXES = 3
 _FUNCTIONS = {
-    "relu": "", "exp": "", "leaky": "relu(x) - alpha * relu(-x)", "clip": "bounds chosen by gtz", "sigmoid": "1 / (1 + exp(-x))",
-    "tanh": "1 - 2 / (1 + exp(2x))", "hard_sigmoid": "mulacc, bounds chosen by gtz", "hard_swish": "x times hard_sigmoid",
-    "log": "log to base 2, times ln 2", "sqrt": "pow by 0.5", "neg": "mul by -1", "abs": "relu(x) + relu(-x)"}
+    "relu": "",
+    "exp": "",
+    "leaky": "relu(x) - alpha * relu(-x)",
+    "clip": "bounds chosen by gtz",
+    "sigmoid": "1 / (1 + exp(-x))",
+    "tanh": "1 - 2 / (1 + exp(2x))",
+    "hard_sigmoid": "mulacc, bounds chosen by gtz",
+    "hard_swish": "x times hard_sigmoid",
+    "log": "log to base 2, times ln 2",
+    "sqrt": "pow by 0.5",
+    "neg": "mul by -1",
+    "abs": "relu(x) + relu(-x)",
+}
 _SPECIAL = ("exp", "sigmoid", "tanh", "log", "sqrt")
 _BINARY = ("add", "sub", "mul", "div")
 _REDUCES = ("mean", "sum", "max")
@@ -24,14 +48,20 @@ def verdict(graph, node: Node, params):
     for tensor in (*node.inputs, node.output):
         shape = graph.shape(tensor)
         if len(shape) > _AXES:
-            return Verdict(HOST, f"{tensor} has {len(shape)} axes beside that of the inputs, at most {_AXES} are taken")
+            return Verdict(
+                HOST,
+                f"{tensor} has {len(shape)} axes beside that of the inputs, at most {_AXES} "
+                f"are taken",
+            )
     if isinstance(node, Reduce) and node.function == "argmax":
         return Verdict(HOST, "argmax: no instruction gives an element's number")
     for what, given, known in _choices(node):
         if given not in known:
             return Verdict(NO, f"{what} {given}: there are {', '.join(known)}")
     if _special(node) and not params["sfu_lanes"]:
-        return Verdict(NO, "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it")
+        return Verdict(
+            NO, "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it"
+        )
     reason = _decomposition(graph, node)
     return Verdict(DECOMPOSED, reason) if reason else Verdict(NATIVE)
 
@@ -52,8 +82,12 @@ def _choices(node):
 def _special(node):
     """Whether it takes the special-function unit."""
     following = getattr(node, "activation", None)
-    return isinstance(node, (Softmax, LayerNorm, Lstm, Gru)) or (isinstance(node, Activation) and node.function in _SPECIAL) or \
-        (isinstance(node, Binary) and node.function == "div") or (following is not None and following.function in _SPECIAL)
+    return (
+        isinstance(node, (Softmax, LayerNorm, Lstm, Gru))
+        or (isinstance(node, Activation) and node.function in _SPECIAL)
+        or (isinstance(node, Binary) and node.function == "div")
+        or (following is not None and following.function in _SPECIAL)
+    )
 
 
 def _decomposition(graph, node):
@@ -62,7 +96,11 @@ def _decomposition(graph, node):
         return _FUNCTIONS[node.function]
     if isinstance(node, Conv) and node.kind == "grouped":
         each, among = node.weights.shape[3], node.weights.shape[0] // node.groups
-        return f"{node.groups} convolutions" if each % 4 == among % 4 == 0 else "one convolution, zeros between its groups"
+        return (
+            f"{node.groups} convolutions"
+            if each % 4 == among % 4 == 0
+            else "one convolution, zeros between its groups"
+        )
     if isinstance(node, Softmax):
         return "max, sub, exp, sum, " + ("log, sub" if node.log else "div")
     if isinstance(node, LayerNorm):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ways of laying out a network in the scratchpad and in time, of which the quickest that fits is taken."""
+"""Ways of laying out a network in the scratchpad and in time, of which the quickest that fits is
+taken."""
+
 from ..base import LoweringError
 from .bands import rows_apart
 from .lowering import Lowering
@@ -16,11 +18,15 @@ _LONG = 4000
 
 
 def lower_machine(machine, graph, params, memory_size, keep):
-    """:class:`~..base.Lowered` of a machine: the quickest of some ways that fit; raises LoweringError where none does."""
+    """:class:`~..base.Lowered` of a machine: the quickest of some ways that fit; raises
+    LoweringError where none does."""
     arrays = Arrays()
 
     def way(most, ahead, spread, segments=()):
-        return Lowering(machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments)
+        return Lowering(
+            machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments
+        )
+
     spreads = (True, False) if params["banks"] > 4 else (False,)
     failed = []
     found = _whole(way, spreads[0], failed)
@@ -33,7 +39,8 @@ def lower_machine(machine, graph, params, memory_size, keep):
 
 
 def _whole(way, spread, failed):
-    """Attempts that keep every map whole: with the largest parts of weights that fit, and with smaller ones, of which more comes beside programs."""
+    """Attempts that keep every map whole: with the largest parts of weights that fit, and with
+    smaller ones, of which more comes beside programs."""
     for ahead in (True, False):
         found = []
         for most in _PARTS:
@@ -55,7 +62,10 @@ def _whole(way, spread, failed):
 def _cut(machine, way, spread, failed):
     """An attempt that does operations in bands where maps are too large."""
     for most, ahead in ((_PARTS[0], True), (_PARTS[2], True), (_PARTS[-1], False)):
-        segments = in_bands(machine, lambda segments, most=most, ahead=ahead: way(most, ahead, spread, segments).tight())
+        segments = in_bands(
+            machine,
+            lambda segments, most=most, ahead=ahead: way(most, ahead, spread, segments).tight(),
+        )
         if segments is None:
             continue
         try:
@@ -66,7 +76,8 @@ def _cut(machine, way, spread, failed):
 
 
 def _better(found, machine, way):
-    """The quickest of ``found``, or one that brings the input in bands, beside the first operations."""
+    """The quickest of ``found``, or one that brings the input in bands, beside the first
+    operations."""
     best = min(found, key=lambda plan: plan.cycles)
     coming = sum(value.size for value in machine.inputs.values()) * 2
     if coming < max(_LONG, best.cycles / 20):
@@ -76,16 +87,22 @@ def _better(found, machine, way):
             break
         for bands in (4, 8):
             try:
-                best = min(best, way(_PARTS[0], True, True, [(0, end, bands)]).plan(), key=lambda plan: plan.cycles)
+                best = min(
+                    best,
+                    way(_PARTS[0], True, True, [(0, end, bands)]).plan(),
+                    key=lambda plan: plan.cycles,
+                )
             except LoweringError:
                 continue
     return best
 
 
 def in_bands(machine, tight):
-    """Segments of operations that are done in bands so that everything fits; ``None`` where none do.
+    """Segments of operations that are done in bands so that everything fits; ``None`` where none
+    do.
 
-    ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if it is nowhere.
+    ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if
+    it is nowhere.
     """
     apart = [rows_apart(operation) for operation in machine.operations]
     segments = []
@@ -100,8 +117,8 @@ def in_bands(machine, tight):
 
 
 def _segment(apart, at, segments, tight):
-    """``segments`` and the shortest run of operations around number ``at`` that, in bands, lets the scratchpad get further; it takes in those that
-    it meets."""
+    """``segments`` and the shortest run of operations around number ``at`` that, in bands, lets the
+    scratchpad get further; it takes in those that it meets."""
     for length in range(2, 13):
         for first in range(max(0, at - length + 1), at + 1):
             end = first + length

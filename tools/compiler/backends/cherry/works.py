@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations as works: where their values lie, what DMA brings for them and takes away."""
+
 import numpy as np
 
 from .bandworks import BandWorks
@@ -35,12 +36,22 @@ class Works(BandWorks):
     fills : list of Transfer: constants of one element, brought first
     arrays : dict, tensor name -> address of its array in main memory, fp32, C order
     """
+
     def __init__(self, machine, params, *, keep, most, spread, main, arrays, segments=()):
-        self.machine, self.params, self.keep, self.most, self.spread, self.main = machine, params, keep, most, spread, main
+        self.machine, self.params, self.keep, self.most, self.spread, self.main = (
+            machine,
+            params,
+            keep,
+            most,
+            spread,
+            main,
+        )
         self.arrays_of = arrays
         self.works, self.places, self.buffers, self.fills, self.arrays = [], {}, [], [], {}
         self._weights, self._surrounded = {}, set()
-        self._everything_wanted = [(name, machine.values[name]) for name in (machine.values if keep else machine.outputs)]
+        self._everything_wanted = [
+            (name, machine.values[name]) for name in (machine.values if keep else machine.outputs)
+        ]
         for name, value in machine.inputs.items():
             self.arrays[name] = main.take(4 * value.size)
         self._remaining = {}
@@ -74,17 +85,24 @@ class Works(BandWorks):
             if value.data is not None:
                 self._constant(value, work)
             elif value.name in self.machine.inputs and self.machine.inputs[value.name] is value:
-                work.incoming += moved("in", self.places[value], value.shape, self.arrays[value.name])
+                work.incoming += moved(
+                    "in", self.places[value], value.shape, self.arrays[value.name]
+                )
             if any(value.border) and (surrounded or value.name in self.machine.inputs):
                 self._surrounded.add(value)
                 filler = Ref.of(self._filler(value.around, work))
                 before = work.emit or (lambda emitter: None)
-                work.emit = lambda emitter: (emitter.fill(borders(value, self.places[value]), filler), before(emitter))
+                work.emit = lambda emitter: (
+                    emitter.fill(borders(value, self.places[value]), filler),
+                    before(emitter),
+                )
         work.buffers.add(self.places[value].buffer)
 
     def _lay(self, value):
         strides, lead, size = geometry(value, self.spread)
-        self.places[value] = Place(self.buffer(size, value.name or "intermediate result"), value.shape, strides, lead)
+        self.places[value] = Place(
+            self.buffer(size, value.name or "intermediate result"), value.shape, strides, lead
+        )
 
     def _filler(self, number, work):
         for value in self.places:
@@ -104,8 +122,18 @@ class Works(BandWorks):
             return
         data = self.arrays_of.once(id(value), lambda: value.data.ravel().copy())
         for first in range(0, data.size, MOST - 15):
-            some = data[first:first + MOST - 15]
-            work.incoming.append(Transfer("in", buffer, first, 1, some.size, "packed", self.main.hold(some, "packed", "constants")))
+            some = data[first : first + MOST - 15]
+            work.incoming.append(
+                Transfer(
+                    "in",
+                    buffer,
+                    first,
+                    1,
+                    some.size,
+                    "packed",
+                    self.main.hold(some, "packed", "constants"),
+                )
+            )
 
     # Operations
 
@@ -125,16 +153,32 @@ class Works(BandWorks):
         out = operation.out
         if out.value in self.places or not whole(out) or self.keep:
             return
-        # What leaves for main memory does so after the step, in which the result may be made already.
-        lasting = [*self.machine.inputs.values(), *(ref.value for ref in self.machine.outputs.values())]
+        # What leaves for main memory does so after the step, in which the result may be made
+        # already.
+        lasting = [
+            *self.machine.inputs.values(),
+            *(ref.value for ref in self.machine.outputs.values()),
+        ]
         for ref in [part[1] for part in operation.parts if not isinstance(part, str)]:
             value = ref.value
             others = [r for r in operation.refs() if r.value is value and r is not ref]
-            if value not in self.places or value.data is not None or self._uses[value] > self._number or value in lasting:
+            if (
+                value not in self.places
+                or value.data is not None
+                or self._uses[value] > self._number
+                or value in lasting
+            ):
                 continue
-            if whole(ref) and ref.shape == out.shape and all(whole(r) and r.shape == ref.shape for r in others) \
-                    and all(mine <= there for mine, there in zip(out.value.border, value.border, strict=True)) \
-                    and (not any(out.value.border) or out.value.around == value.around):
+            if (
+                whole(ref)
+                and ref.shape == out.shape
+                and all(whole(r) and r.shape == ref.shape for r in others)
+                and all(
+                    mine <= there
+                    for mine, there in zip(out.value.border, value.border, strict=True)
+                )
+                and (not any(out.value.border) or out.value.around == value.around)
+            ):
                 self.places[out.value] = self.places[value]
                 return
 
@@ -157,30 +201,52 @@ class Works(BandWorks):
         total = operation.weights.size
         results = operation.out.shape[0] * operation.out.shape[1]
         parts = cuts(operation, self.most, self.params["contexts"], self.params["acc_frac"] == 9)
-        if all(cut.first and cut.last for cut in parts) and operation.source.value not in {part[1].value for part in operation.parts if not isinstance(part, str)}:
+        if all(cut.first and cut.last for cut in parts) and operation.source.value not in {
+            part[1].value for part in operation.parts if not isinstance(part, str)
+        }:
             self._in_place(operation)
         for number, cut in enumerate(parts):
             weights, incoming = self._stream(operation, cut, number, results)
-            work = self._work(operation, lambda emitter, cut=cut, weights=weights: emitter.operation(operation, cut, weights))
+            work = self._work(
+                operation,
+                lambda emitter, cut=cut, weights=weights: emitter.operation(
+                    operation, cut, weights
+                ),
+            )
             work.buffers.add(weights)
             work.incoming += incoming
             work.macs = total * results // len(parts)
         self._outgoing(operation, work)
 
     def _stream(self, operation, cut, number, results):
-        """The buffer of a part of weights, and what brings it; weights that several operations share, and that leave room, are brought once."""
+        """The buffer of a part of weights, and what brings it; weights that several operations
+        share, and that leave room, are brought once."""
         key = id(operation.weights), number
         if key in self._weights:
             return self._weights[key], []
         elements = self.arrays_of.once((id(operation), cut), lambda: packed_weights(operation, cut))
-        fmt = "bf16" if not operation.each and streamed(operation.weights, results, self.params) else "packed"
+        fmt = (
+            "bf16"
+            if not operation.each and streamed(operation.weights, results, self.params)
+            else "packed"
+        )
         buffer = self.buffer(elements.size, f"weights of {operation.node}")
         if operation.weights.size <= (1 << self.params["log_mem"]) // _SHARE:
             self._weights[key] = buffer
         incoming = []
         for first in range(0, elements.size, _PIECE):
-            some = elements[first:first + _PIECE]
-            incoming.append(Transfer("in", buffer, first, 1, some.size, fmt, self.main.hold(some, fmt, f"weights of {operation.node}")))
+            some = elements[first : first + _PIECE]
+            incoming.append(
+                Transfer(
+                    "in",
+                    buffer,
+                    first,
+                    1,
+                    some.size,
+                    fmt,
+                    self.main.hold(some, fmt, f"weights of {operation.node}"),
+                )
+            )
         return buffer, incoming
 
     def _regroup(self, operation):
@@ -204,7 +270,11 @@ class Works(BandWorks):
     def _wanted(self, value):
         """(tensor, Ref) of what goes to main memory of a value."""
         names = self.machine.values if self.keep else self.machine.outputs
-        return [(name, self.machine.values[name]) for name in names if self.machine.values[name].value is value and name not in self.arrays]
+        return [
+            (name, self.machine.values[name])
+            for name in names
+            if self.machine.values[name].value is value and name not in self.arrays
+        ]
 
     def _outgoing(self, operation, work):
         """Takes the value that is complete now to main memory, if it is wanted there."""
@@ -215,7 +285,8 @@ class Works(BandWorks):
                 self._leave(name, ref, work)
 
     def _leave(self, name, ref, work=None):
-        """Takes a tensor to main memory: with the work that made it, or copied first where it is seen otherwise than it lies."""
+        """Takes a tensor to main memory: with the work that made it, or copied first where it is
+        seen otherwise than it lies."""
         if work is None or not whole(ref):
             copied = Ref.of(Value(ref.shape))
             work, ref = self._copied(work.nodes[-1] if work else name, ref, copied), copied

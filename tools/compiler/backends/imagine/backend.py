@@ -1,40 +1,74 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """IMAGine's side of the compiler."""
+
 import numpy as np
 
 from ....kernels.imagine import Layer
-from ....kernels.imagine.template import kernel_template, loader_template, registers_of_layers, streamed_template
+from ....kernels.imagine.template import (
+    kernel_template,
+    loader_template,
+    registers_of_layers,
+    streamed_template,
+)
 from ....kernels.inputs import KernelError
 from ...graph import Conv, Dense, Lstm
 from ...layout import Digit, Layout
 from ...planes import BitPlanes
 from ...quantised import Arithmetic
-from ..base import DECOMPOSED, HOST, NATIVE, NO, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict, moved
+from ..base import (
+    DECOMPOSED,
+    HOST,
+    NATIVE,
+    NO,
+    Backend,
+    LayerSpan,
+    Lowered,
+    LoweringError,
+    Placed,
+    Verdict,
+    moved,
+)
 from .prepare import MOST_POSITIONS, MOST_STEPS, prepared
 
 __all__ = ["IMAGineBackend"]
 
 _ALIGN = 64
-#: Cycles of the main clock that main memory of 16 bits takes for a word of the program, refresh included.
+#: Cycles of the main clock that main memory of 16 bits takes for a word of the program, refresh
+#: included.
 _WORD = 2.05
 
 
 class IMAGineBackend(Backend):
-    """Dense layers of whole numbers; sums wrap, so that scales leave room above what calibration has seen."""
+    """Dense layers of whole numbers; sums wrap, so that scales leave room above what calibration
+    has seen."""
+
     isa = "imagine"
-    #: What lies between dense layers is the host's by the machine's design, since results leave the array anyway.
+    #: What lies between dense layers is the host's by the machine's design, since results leave the
+    #: array anyway.
     host_free = True
 
     def verdict(self, graph, node):
         if isinstance(node, Dense):
-            return Verdict(NATIVE) if node.activation is None else Verdict(DECOMPOSED, f"{node.activation.function} on the host")
+            return (
+                Verdict(NATIVE)
+                if node.activation is None
+                else Verdict(DECOMPOSED, f"{node.activation.function} on the host")
+            )
         if isinstance(node, Conv):
             if node.groups > 1:
-                return Verdict(NO, f"groups = {node.groups}: the array multiplies whole matrices; 1 is taken")
+                return Verdict(
+                    NO, f"groups = {node.groups}: the array multiplies whole matrices; 1 is taken"
+                )
             positions = int(np.prod(graph.shape(node.output)[:-1]))
             if positions > MOST_POSITIONS:
-                return Verdict(NO, f"{positions} positions, each a matrix times a vector: at most {MOST_POSITIONS} are taken")
-            return Verdict(DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector")
+                return Verdict(
+                    NO,
+                    f"{positions} positions, each a matrix times a vector: at most "
+                    f"{MOST_POSITIONS} are taken",
+                )
+            return Verdict(
+                DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector"
+            )
         if isinstance(node, Lstm):
             steps = graph.shape(node.inputs[0])[0]
             if steps > MOST_STEPS:
@@ -51,7 +85,17 @@ class IMAGineBackend(Backend):
 
     def arithmetic(self, graph, node):
         width = self.params["reg_width"]
-        return Arithmetic(bits=width, out_bits=(width,), weight_bits=width, bias_bits=width, bias_shifts=(0, 0), shifts=(0, width), floors=True, bias_in_result=True, wraps=True)
+        return Arithmetic(
+            bits=width,
+            out_bits=(width,),
+            weight_bits=width,
+            bias_bits=width,
+            bias_shifts=(0, 0),
+            shifts=(0, width),
+            floors=True,
+            bias_in_result=True,
+            wraps=True,
+        )
 
     # Whole numbers
 
@@ -61,10 +105,19 @@ class IMAGineBackend(Backend):
         if len(shift) != 1:
             raise ValueError(f"{node.name}: {len(shift)} shifts; this machine has one a layer")
         # The bias is added behind the shift, in the result's own unit.
-        return Layer(numbers.weights, numbers.bias, fraction=int(shift[0]), width=self.params["reg_width"], name=node.name.replace("/", "_") or "layer")
+        return Layer(
+            numbers.weights,
+            numbers.bias,
+            fraction=int(shift[0]),
+            width=self.params["reg_width"],
+            name=node.name.replace("/", "_") or "layer",
+        )
 
     def reference(self, quantised, inputs, keep=False):
-        graph, values = quantised.graph, {name: np.asarray(v, np.int64) for name, v in inputs.items()}
+        graph, values = (
+            quantised.graph,
+            {name: np.asarray(v, np.int64) for name, v in inputs.items()},
+        )
         half = 1 << self.params["reg_width"] - 1
 
         def wrapped(numbers):
@@ -73,10 +126,14 @@ class IMAGineBackend(Backend):
         for node in graph.nodes:
             layer, x = self._layer(quantised, node), values[node.inputs[0]]
             vectors = x.reshape(-1, layer.lengths[0])
-            total = np.zeros((len(vectors), layer.height), np.int64) if layer.bias is None else np.tile(layer.bias, (len(vectors), 1))
+            total = (
+                np.zeros((len(vectors), layer.height), np.int64)
+                if layer.bias is None
+                else np.tile(layer.bias, (len(vectors), 1))
+            )
             for k in range(layer.lengths[0]):
                 # Every product loses its own fraction, toward minus infinity.
-                total += wrapped(vectors[:, k:k + 1] * layer.weights[0][:, k] >> layer.fraction)
+                total += wrapped(vectors[:, k : k + 1] * layer.weights[0][:, k] >> layer.fraction)
             values[node.output] = wrapped(total).reshape(len(x), *graph.shape(node.output))
         return values if keep else {port.tensor: values[port.tensor] for port in graph.outputs}
 
@@ -86,7 +143,8 @@ class IMAGineBackend(Backend):
         return self.lower_all([quantised])[0]
 
     def lower_all(self, parts, images=1):
-        """Programs of all ``parts``, side by side in memory; where all weights fit the array they are loaded once, by a program before the first."""
+        """Programs of all ``parts``, side by side in memory; where all weights fit the array they
+        are loaded once, by a program before the first."""
         if not parts:
             return []
         nodes = [self._only(part) for part in parts]
@@ -94,14 +152,19 @@ class IMAGineBackend(Backend):
         kept, at, found = registers_of_layers(layers, self.params), 0, []
         for index, (part, node, layer) in enumerate(zip(parts, nodes, layers, strict=True)):
             try:
-                lowered, at = self._program(part.graph, node, layer, at, None if kept is None else kept[1][index])
+                lowered, at = self._program(
+                    part.graph, node, layer, at, None if kept is None else kept[1][index]
+                )
             except KernelError as error:
                 raise LoweringError(str(error)) from None
             found.append(lowered)
         if at > self.memory_size:
             largest = max(found, key=lambda lowered: len(lowered.program))
-            raise LoweringError(f"the programs take {at:,} bytes of main memory, there are {self.memory_size:,}; the largest is that of "
-                                f"{largest.layers[0].name}, {len(largest.program):,} bytes")
+            raise LoweringError(
+                f"the programs take {at:,} bytes of main memory, there are "
+                f"{self.memory_size:,}; the largest is that of "
+                f"{largest.layers[0].name}, {len(largest.program):,} bytes"
+            )
         return found
 
     def twin(self, quantised, lowered, at):
@@ -111,7 +174,7 @@ class IMAGineBackend(Backend):
 
     @staticmethod
     def _only(part):
-        node, = part.graph.nodes
+        (node,) = part.graph.nodes
         return node
 
     def _program(self, graph, node, layer, at, places):
@@ -133,18 +196,45 @@ class IMAGineBackend(Backend):
         planes = BitPlanes(at, (1, *source), slots, self.params["reg_width"])
         result = self._results(made, output_at, graph.shape(node.output))
         words = len(data) // 4
-        span = LayerSpan(node.name, (node.name,), at, at + len(data), layer.height * layer.lengths[0] * batch, round(max(program.cycles, _WORD * words * self.clock_ratio)),
-                         len(data) + program.output_bytes)
-        registers = {"program_address": at, "program_length": len(data), "output_at": output_at, "output_limit": end}
+        span = LayerSpan(
+            node.name,
+            (node.name,),
+            at,
+            at + len(data),
+            layer.height * layer.lengths[0] * batch,
+            round(max(program.cycles, _WORD * words * self.clock_ratio)),
+            len(data) + program.output_bytes,
+        )
+        registers = {
+            "program_address": at,
+            "program_length": len(data),
+            "output_at": output_at,
+            "output_limit": end,
+        }
         placed = Placed(node.output, result)
-        return Lowered(program=data, text="", program_at=at, registers=registers, setup=setup, inputs={node.inputs[0]: Placed(node.inputs[0], planes)},
-                       outputs={node.output: placed}, tensors={node.output: placed}, memory=-(-end // _ALIGN) * _ALIGN, layers=[span],
-                       params={key: self.params[key] for key in ("rows", "cols", "reg_width", "depth")}), -(-end // _ALIGN) * _ALIGN
+        return Lowered(
+            program=data,
+            text="",
+            program_at=at,
+            registers=registers,
+            setup=setup,
+            inputs={node.inputs[0]: Placed(node.inputs[0], planes)},
+            outputs={node.output: placed},
+            tensors={node.output: placed},
+            memory=-(-end // _ALIGN) * _ALIGN,
+            layers=[span],
+            params={key: self.params[key] for key in ("rows", "cols", "reg_width", "depth")},
+        ), -(-end // _ALIGN) * _ALIGN
 
     def _results(self, made, output_at, shape):
-        """Layout of results as FIFO-out leaves them: a word of four bytes each, the value in the lower half."""
+        """Layout of results as FIFO-out leaves them: a word of four bytes each, the value in the
+        lower half."""
         rows, tall, batch = self.params["rows"], made.tiles.tall, made.batch
-        vectors, tiles = (4 * rows * tall, 4 * rows) if made.order[:tall] == [(0, t) for t in range(tall)] else (4 * rows, 4 * rows * batch)
+        vectors, tiles = (
+            (4 * rows * tall, 4 * rows)
+            if made.order[:tall] == [(0, t) for t in range(tall)]
+            else (4 * rows, 4 * rows * batch)
+        )
         digits, step = [], vectors
         for axis in reversed(range(len(shape) - 1)):
             digits.append(Digit(axis + 1, shape[axis], step))

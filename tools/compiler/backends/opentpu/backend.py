@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU behind the compiler's back-end contract."""
+
 from ..base import Backend, moved
 from .lower import lower, most_images
 from .numbers import arithmetic
@@ -11,7 +12,9 @@ __all__ = ["OpenTpu"]
 
 
 class OpenTpu(Backend):
-    """OpenTPU: everything is a sum of products of tiles over shifted maps, a shift and a saturation (docs/cores/opentpu-kernels.md)."""
+    """OpenTPU: everything is a sum of products of tiles over shifted maps, a shift and a saturation
+    (docs/cores/opentpu-kernels.md)."""
+
     isa = "opentpu"
 
     def verdict(self, graph, node):
@@ -35,9 +38,18 @@ class OpenTpu(Backend):
         return lower(quantised, self.params, self.memory_size, keep, images)
 
     def twin(self, quantised, lowered, at):
-        # Programs address vectors within a region, its constant ones included; tensors that are tiles lie in that of the weights as well.
+        # Programs address vectors within a region, its constant ones included; tensors that are
+        # tiles lie in that of the weights as well.
         if lowered.registers["weights_base"] == lowered.registers["hostmem_base"]:
             return None
         first, end = lowered.registers["hostmem_base"], lowered.registers["hostmem_limit"]
-        vectors = [(at, data, what) for address, data, what in lowered.constants if address == first]
-        return moved(lowered, at - first, ("hostmem_base", "hostmem_limit"), constants=vectors, memory=at + end - first)
+        vectors = [
+            (at, data, what) for address, data, what in lowered.constants if address == first
+        ]
+        return moved(
+            lowered,
+            at - first,
+            ("hostmem_base", "hostmem_limit"),
+            constants=vectors,
+            memory=at + end - first,
+        )

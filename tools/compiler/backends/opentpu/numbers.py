@@ -1,11 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whole numbers of OpenTPU's layers: factors of additions and averages, shifts of blocks, limits of clips."""
+"""Whole numbers of OpenTPU's layers: factors of additions and averages, shifts of blocks, limits of
+clips."""
+
 import numpy as np
 
 from ...graph import AveragePool, Binary, Conv, Dense, MatMul
 from ...quantised import Arithmetic
 
-__all__ = ["BIAS_BITS", "LEAKY_SHIFT", "arithmetic", "clip_limit", "factors", "leaky_factor", "least_bias", "window_factor"]
+__all__ = [
+    "BIAS_BITS",
+    "LEAKY_SHIFT",
+    "arithmetic",
+    "clip_limit",
+    "factors",
+    "leaky_factor",
+    "least_bias",
+    "window_factor",
+]
 
 #: Biases are products too: a tile adds up to 127 * 127 * (n - 1), and more take more tiles.
 BIAS_BITS = 24
@@ -28,15 +39,18 @@ def arithmetic(node, n):
 def _nearest(ratios):
     """Whole numbers up to 127 and the shift with which they are nearest to real ``ratios``."""
     shift = int(np.clip(np.floor(np.log2(127 / max(ratios))), 0, 31))
-    return [min(127, int(np.rint(ratio * 2.0 ** shift))) for ratio in ratios], shift
+    return [min(127, int(np.rint(ratio * 2.0**shift))) for ratio in ratios], shift
 
 
 def factors(quantised, node):
-    """(factors of an addition's operands, shift): the quantiser's, or those that the tensors' scales ask for."""
+    """(factors of an addition's operands, shift): the quantiser's, or those that the tensors'
+    scales ask for."""
     integer = quantised.layers.get(node.name)
     if integer is None:
         out = quantised.scales[node.output].step
-        (first, second), shift = _nearest([quantised.scales[name].step / out for name in node.inputs])
+        (first, second), shift = _nearest(
+            [quantised.scales[name].step / out for name in node.inputs]
+        )
     else:
         first, second = (int(w) for w in np.ravel(integer.weights))
         shift = int(np.ravel(integer.shift)[0])
@@ -65,9 +79,11 @@ def leaky_factor(activation):
 
 
 def least_bias(integer, *, relu, positive):
-    """The bias of a layer, as small as gives the same results: int64 [out] in units of products, or ``None``.
+    """The bias of a layer, as small as gives the same results: int64 [out] in units of products, or
+    ``None``.
 
-    A channel whose sums are saturated whatever it reads, as channels that a relu keeps at zero are, needs no more than what saturates them.
+    A channel whose sums are saturated whatever it reads, as channels that a relu keeps at zero are,
+    needs no more than what saturates them.
 
     Parameters
     ----------
@@ -83,8 +99,15 @@ def least_bias(integer, *, relu, positive):
     low = 0 if positive else -128
     highest, lowest = 127 * above + low * below, 127 * below + low * above
     shift = np.broadcast_to(np.ravel(integer.shift), bias.shape).astype(np.int64)
-    unit, half = np.int64(1) << shift, np.where(shift > 0, np.int64(1) << np.maximum(shift - 1, 0), 0)
-    zero = (0 if relu else -128) * unit + unit - 1 - half           # up to here a sum gives the least number
-    most = 127 * unit - half                                        # from here on the greatest
-    held = (np.abs(bias) + np.maximum(highest, -lowest) < 1 << 31) & (np.abs(zero) + np.abs(most) + highest - lowest < 1 << 31)
-    return np.where(held, np.clip(bias, np.minimum(zero - highest, 0), np.maximum(most - lowest, 0)), bias)
+    unit, half = (
+        np.int64(1) << shift,
+        np.where(shift > 0, np.int64(1) << np.maximum(shift - 1, 0), 0),
+    )
+    zero = (0 if relu else -128) * unit + unit - 1 - half  # up to here a sum gives the least number
+    most = 127 * unit - half  # from here on the greatest
+    held = (np.abs(bias) + np.maximum(highest, -lowest) < 1 << 31) & (
+        np.abs(zero) + np.abs(most) + highest - lowest < 1 << 31
+    )
+    return np.where(
+        held, np.clip(bias, np.minimum(zero - highest, 0), np.maximum(most - lowest, 0)), bias
+    )

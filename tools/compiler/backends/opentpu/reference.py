@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OpenTPU's whole-number arithmetic in plain numpy: what a run gives, bit for bit."""
+
 import numpy as np
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
@@ -10,9 +11,14 @@ __all__ = ["run"]
 
 def run(quantised, inputs, keep=False):
     """All tensors, or the outputs: dict, name -> int64 array, first axis the inputs."""
-    graph, values = quantised.graph, {name: np.asarray(array, np.int64) for name, array in inputs.items()}
+    graph, values = (
+        quantised.graph,
+        {name: np.asarray(array, np.int64) for name, array in inputs.items()},
+    )
     for node in graph.nodes:
-        values[node.output] = _KINDS[type(node)](quantised, node, *(values[name] for name in node.inputs)).reshape(-1, *graph.shape(node.output))
+        values[node.output] = _KINDS[type(node)](
+            quantised, node, *(values[name] for name in node.inputs)
+        ).reshape(-1, *graph.shape(node.output))
     return values if keep else {name: values[name] for name in graph.kept()}
 
 
@@ -37,11 +43,22 @@ def _taps(values, window, stride, padding, dilation=(1, 1), fill=0):
     """(row, column) of a window, and what all positions see there."""
     top, left, bottom, right = padding
     values = np.pad(values, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
-    rows, columns = ((size - (w - 1) * d - 1) // s + 1 for size, w, d, s in zip(values.shape[1:3], window, dilation, stride, strict=True))
+    rows, columns = (
+        (size - (w - 1) * d - 1) // s + 1
+        for size, w, d, s in zip(values.shape[1:3], window, dilation, stride, strict=True)
+    )
     for r in range(window[0]):
         for c in range(window[1]):
             y, x = r * dilation[0], c * dilation[1]
-            yield r, c, values[:, y:y + (rows - 1) * stride[0] + 1:stride[0], x:x + (columns - 1) * stride[1] + 1:stride[1]]
+            yield (
+                r,
+                c,
+                values[
+                    :,
+                    y : y + (rows - 1) * stride[0] + 1 : stride[0],
+                    x : x + (columns - 1) * stride[1] + 1 : stride[1],
+                ],
+            )
 
 
 def _product(values, weights):
@@ -57,8 +74,16 @@ def _conv(quantised, node, source):
         if inner == 1:
             sums = sums + np.repeat(seen, each, axis=3) * integer.weights[:, r, c, 0]
         else:
-            sums = sums + np.concatenate([_product(seen[..., k * inner:(k + 1) * inner], integer.weights[k * each:(k + 1) * each, r, c])
-                                          for k in range(node.groups)], axis=3)
+            sums = sums + np.concatenate(
+                [
+                    _product(
+                        seen[..., k * inner : (k + 1) * inner],
+                        integer.weights[k * each : (k + 1) * each, r, c],
+                    )
+                    for k in range(node.groups)
+                ],
+                axis=3,
+            )
     return _finish(quantised, node, sums + _bias(integer), integer.shift, node.activation)
 
 
@@ -69,7 +94,13 @@ def _bias(integer):
 def _dense(quantised, node, source):
     integer = quantised.layers[node.name]
     values = source if node.steps else source.reshape(len(source), -1)
-    return _finish(quantised, node, _product(values, integer.weights) + _bias(integer), integer.shift, node.activation)
+    return _finish(
+        quantised,
+        node,
+        _product(values, integer.weights) + _bias(integer),
+        integer.shift,
+        node.activation,
+    )
 
 
 def _binary(quantised, node, a, b):
@@ -84,7 +115,10 @@ def _average(quantised, node, source):
 
 
 def _max_pool(quantised, node, source):
-    return np.max([seen for _, _, seen in _taps(source, node.window, node.stride, node.padding, fill=-128)], axis=0)
+    return np.max(
+        [seen for _, _, seen in _taps(source, node.window, node.stride, node.padding, fill=-128)],
+        axis=0,
+    )
 
 
 def _activation(quantised, node, source):
@@ -93,11 +127,13 @@ def _activation(quantised, node, source):
         return _finish(quantised, node, source, 0, node)
     if function == "neg":
         return np.clip(-source, -128, 127)
-    negative = np.clip(-source, 0, 127)         # what goes through a byte on its way
+    negative = np.clip(-source, 0, 127)  # what goes through a byte on its way
     if function == "abs":
         return np.clip(source + 2 * negative, -128, 127)
     one = 1 << LEAKY_SHIFT
-    return _finish(quantised, node, one * source + (one - leaky_factor(node)) * negative, LEAKY_SHIFT)
+    return _finish(
+        quantised, node, one * source + (one - leaky_factor(node)) * negative, LEAKY_SHIFT
+    )
 
 
 def _matmul(quantised, node, first, second):
@@ -113,5 +149,14 @@ def _reshape(quantised, node, source):
     return source
 
 
-_KINDS = {Conv: _conv, Dense: _dense, Binary: _binary, AveragePool: _average, MaxPool: _max_pool, Activation: _activation, Concat: _concat,
-          MatMul: _matmul, Reshape: _reshape}
+_KINDS = {
+    Conv: _conv,
+    Dense: _dense,
+    Binary: _binary,
+    AveragePool: _average,
+    MaxPool: _max_pool,
+    Activation: _activation,
+    Concat: _concat,
+    MatMul: _matmul,
+    Reshape: _reshape,
+}

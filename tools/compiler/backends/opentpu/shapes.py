@@ -1,10 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of addresses."""
+"""In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of
+addresses."""
+
 from math import inf
 
-from ...graph import Activation, Affine, AveragePool, Binary, Concat, Dense, MatMul, MaxPool, Pad, Reduce, Reshape
+from ...graph import (
+    Activation,
+    Affine,
+    AveragePool,
+    Binary,
+    Concat,
+    Dense,
+    MatMul,
+    MaxPool,
+    Pad,
+    Reduce,
+    Reshape,
+)
 
-__all__ = ["FUNCTIONS", "StoredError", "as_map", "axes_of", "dense_parts", "nonnegative", "reshaped", "stored_shapes"]
+__all__ = [
+    "FUNCTIONS",
+    "StoredError",
+    "as_map",
+    "axes_of",
+    "dense_parts",
+    "nonnegative",
+    "reshaped",
+    "stored_shapes",
+]
 
 
 #: Functions of an activation that the machine makes.
@@ -16,22 +39,27 @@ class StoredError(ValueError):
 
 
 def as_map(shape):
-    """A tensor's shape as (rows, columns, channels): a vector is one position, a sequence one row."""
+    """A tensor's shape as (rows, columns, channels): a vector is one position, a sequence one
+    row."""
     if not 1 <= len(shape) <= 3:
         raise StoredError(f"a tensor of {len(shape)} axes, expected a vector, a sequence or a map")
     return (1,) * (3 - len(shape)) + tuple(shape)
 
 
 def reshaped(source, shape):
-    """The stored shape that elements of stored shape ``source`` keep as ``shape``. Raises :class:`StoredError` where they would have to move."""
+    """The stored shape that elements of stored shape ``source`` keep as ``shape``. Raises
+    :class:`StoredError` where they would have to move."""
     wanted = as_map(shape)
     if wanted == source or len(shape) == 1:
         return source
     # Positions may be counted differently, channels stay together.
     if wanted[2] == source[2] or wanted[:2] == (1, 1):
         return source
-    raise StoredError(f"elements of {' x '.join(map(str, source))} would change their channels to become {' x '.join(map(str, shape))}; a reshape "
-                      "that keeps the channels together or makes a vector costs nothing")
+    raise StoredError(
+        f"elements of {' x '.join(map(str, source))} would change their channels to become "
+        f"{' x '.join(map(str, shape))}; a reshape "
+        "that keeps the channels together or makes a vector costs nothing"
+    )
 
 
 def dense_parts(shape, n):
@@ -45,7 +73,12 @@ def _input_shape(graph, name, n):
     """An input is stored as its only reader wants it, if its own axes can be counted so."""
     shape, readers = graph.shape(name), graph.readers(name)
     wanted = shape
-    while len(readers) == 1 and isinstance(readers[0], Reshape) and readers[0].output not in graph.kept() and len(readers[0].shape) > 1:
+    while (
+        len(readers) == 1
+        and isinstance(readers[0], Reshape)
+        and readers[0].output not in graph.kept()
+        and len(readers[0].shape) > 1
+    ):
         wanted, readers = readers[0].shape, graph.readers(readers[0].output)
     try:
         axes_of(shape, dense_parts(as_map(wanted), n))
@@ -55,8 +88,8 @@ def _input_shape(graph, name, n):
 
 
 def stored_shapes(graph, n):
-    """Tensor -> (rows, columns, channels) as it is stored in vectors of ``n``; what the machine cannot make is stored as its shape says, and not at
-    all where it has more than three axes."""
+    """Tensor -> (rows, columns, channels) as it is stored in vectors of ``n``; what the machine
+    cannot make is stored as its shape says, and not at all where it has more than three axes."""
     stored = {port.tensor: _or_none(_input_shape, graph, port.tensor, n) for port in graph.inputs}
     for node in graph.nodes:
         source, shape = stored.get(node.inputs[0]), graph.shape(node.output)
@@ -76,7 +109,8 @@ def _or_none(function, *arguments):
 
 
 def _elementwise(graph, node, source):
-    """The stored shape of a result whose positions are its source's, where the source is stored in another shape than its own."""
+    """The stored shape of a result whose positions are its source's, where the source is stored in
+    another shape than its own."""
     before, after = graph.shape(node.inputs[0]), graph.shape(node.output)
     if source is None:
         return None
@@ -84,10 +118,20 @@ def _elementwise(graph, node, source):
         axes = {axis % 3 for axis in node.axes}
         return tuple(1 if axis in axes else length for axis, length in enumerate(before))
     flowing = all(graph.tensors[name].data is None for name in node.inputs)
-    if isinstance(node, Activation) and node.function in FUNCTIONS or isinstance(node, Binary) and flowing and node.function in ("add", "sub"):
+    if (
+        isinstance(node, Activation)
+        and node.function in FUNCTIONS
+        or isinstance(node, Binary)
+        and flowing
+        and node.function in ("add", "sub")
+    ):
         return source
     # A layer of every step by itself, or what becomes one.
-    if len(before) == len(after) == 2 and before[1] == source[2] and (isinstance(node, Affine | Binary | MatMul) or isinstance(node, Dense) and node.steps):
+    if (
+        len(before) == len(after) == 2
+        and before[1] == source[2]
+        and (isinstance(node, Affine | Binary | MatMul) or isinstance(node, Dense) and node.steps)
+    ):
         return *source[:2], after[1]
     return None
 
@@ -107,9 +151,10 @@ def axes_of(shape, parts):
     Raises
     ------
     StoredError
-        Elements whose places no digits describe: channels that do not fill their blocks, counted on together with positions.
+        Elements whose places no digits describe: channels that do not fill their blocks, counted on
+        together with positions.
     """
-    digits = []         # (size, stride, whether the axis' length ends exactly here)
+    digits = []  # (size, stride, whether the axis' length ends exactly here)
     for length, part in parts:
         reach = 1
         for size, _ in part:
@@ -124,7 +169,10 @@ def axes_of(shape, parts):
             size, part, exact = left.pop()
             if count * size <= length and length % (count * size) == 0 and (exact or count == 1):
                 if not exact and count * size != length:
-                    raise StoredError(f"{size} channels do not fill blocks of whole vectors, so that positions and channels cannot be counted as one")
+                    raise StoredError(
+                        f"{size} channels do not fill blocks of whole vectors, so that "
+                        f"positions and channels cannot be counted as one"
+                    )
                 mine, count = [*part, *mine], count * size
                 continue
             rest = length // count
@@ -145,4 +193,8 @@ def nonnegative(graph, name):
     if isinstance(node, MaxPool | AveragePool | Reshape | Concat | Pad):
         return all(nonnegative(graph, source) for source in node.inputs)
     activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
-    return activation is not None and activation.function in ("relu", "clip", "abs") and activation.low in (0, -inf)
+    return (
+        activation is not None
+        and activation.function in ("relu", "clip", "abs")
+        and activation.low in (0, -inf)
+    )

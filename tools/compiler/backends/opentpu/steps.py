@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Steps of the kernel library for the nodes of a prepared graph."""
+
 import numpy as np
 
 from quintet.tools.kernels.opentpu.layout import blocks
@@ -42,16 +43,19 @@ class Steps:
     planes : dict, tensor -> Planes without gaps
     root : dict, tensor -> the tensor in whose place it lies
     """
+
     def __init__(self, quantised, params, *, swap, images=1):
         self.quantised, self.params, self.swap, self.images = quantised, params, swap, images
         n = self.n = params["n"]
         graph = self.graph = quantised.graph
         self.stored = stored_shapes(graph, n)
         self.steps, self.planes, self.root = [], {}, {}
-        self._made = {}             # (source, phase, stride) -> map of the phase
+        self._made = {}  # (source, phase, stride) -> map of the phase
         for port in graph.inputs:
             self.root[port.tensor] = port.tensor
-            self.planes[port.tensor] = self._map(self.stored[port.tensor], *self._phases(port.tensor))
+            self.planes[port.tensor] = self._map(
+                self.stored[port.tensor], *self._phases(port.tensor)
+            )
         for node in graph.nodes:
             if isinstance(node, Reshape):
                 self.root[node.output] = self.root[node.inputs[0]]
@@ -69,7 +73,8 @@ class Steps:
         return Planes(lines, length * self.images, shape[2], self.n, phases=phases, shift=shift)
 
     def _phases(self, name):
-        """Neighbours of an input that share a vector, those that its only reader steps over; and which of them its window begins with."""
+        """Neighbours of an input that share a vector, those that its only reader steps over; and
+        which of them its window begins with."""
         readers = self.graph.readers(name)
         if len(readers) != 1 or not isinstance(readers[0], Conv) or name in self.graph.kept():
             return (1, 1), (0, 0)
@@ -78,24 +83,66 @@ class Steps:
 
     # Helpers
 
-    def _add(self, node, sources, terms, *, shifts, bias=None, relu=False, stride=(1, 1), target=None, macs=0):
+    def _add(
+        self,
+        node,
+        sources,
+        terms,
+        *,
+        shifts,
+        bias=None,
+        relu=False,
+        stride=(1, 1),
+        target=None,
+        macs=0,
+    ):
         """One step, and what a clip needs behind it."""
         out, activation = target or node.output, None if target else self._activation(node)
-        limit = clip_limit(self.quantised, node, activation) if activation is not None and activation.function == "clip" else 127
+        limit = (
+            clip_limit(self.quantised, node, activation)
+            if activation is not None and activation.function == "clip"
+            else 127
+        )
         first = out if limit == 127 else self._between(node, "relu")
-        self.steps.append(Step(name=node.name, target=first, sources=list(sources), terms=terms, shifts=shifts, bias=bias,
-                               relu=relu or activation is not None, stride=stride, nodes=(node.name,), macs=macs))
+        self.steps.append(
+            Step(
+                name=node.name,
+                target=first,
+                sources=list(sources),
+                terms=terms,
+                shifts=shifts,
+                bias=bias,
+                relu=relu or activation is not None,
+                stride=stride,
+                nodes=(node.name,),
+                macs=macs,
+            )
+        )
         if limit < 127:
             # limit - relu(limit - x)
             rest, channels = self._between(node, "rest"), self.planes[out].channels
             for source, result, below in ((first, rest, True), (rest, out, False)):
-                self.steps.append(Step(name=node.name, target=result, sources=[source], terms=self._copy(channels, -1), shifts=[0] * self._blocks(out),
-                                       bias=self._padded(np.full(channels, limit)), relu=below, nodes=(node.name,)))
+                self.steps.append(
+                    Step(
+                        name=node.name,
+                        target=result,
+                        sources=[source],
+                        terms=self._copy(channels, -1),
+                        shifts=[0] * self._blocks(out),
+                        bias=self._padded(np.full(channels, limit)),
+                        relu=below,
+                        nodes=(node.name,),
+                    )
+                )
 
     @staticmethod
     def _activation(node):
         activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
-        return activation if activation is not None and activation.function in ("relu", "clip") else None
+        return (
+            activation
+            if activation is not None and activation.function in ("relu", "clip")
+            else None
+        )
 
     def _between(self, node, what):
         name = f"{node.output}:{what}"
@@ -116,56 +163,116 @@ class Steps:
 
     def _shifts(self, integer, out):
         shift = np.broadcast_to(np.ravel(integer.shift), out)
-        each = [np.unique(shift[at:at + self.n]) for at in range(0, out, self.n)]
+        each = [np.unique(shift[at : at + self.n]) for at in range(0, out, self.n)]
         if any(len(values) > 1 for values in each):
             raise ValueError(f"shifts {shift.tolist()}: those of {self.n} channels must be equal")
         return [int(values[0]) for values in each]
 
     def _bias(self, node, integer):
-        return least_bias(integer, relu=node.activation is not None, positive=nonnegative(self.graph, node.inputs[0]))
+        return least_bias(
+            integer,
+            relu=node.activation is not None,
+            positive=nonnegative(self.graph, node.inputs[0]),
+        )
 
     # Nodes
 
     def _conv(self, node, sources):
         integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
         weights = integer.weights.transpose(0, 2, 1, 3) if self.swap else integer.weights
-        matrices, stride = conv_matrices(weights, planes, before=self._turned(node.padding[:2]), stride=self._turned(node.stride),
-                                         dilation=self._turned(node.dilation), groups=node.groups)
-        gathered = gather(matrices, planes, self.planes[node.output], stride) if node.groups == 1 else None
+        matrices, stride = conv_matrices(
+            weights,
+            planes,
+            before=self._turned(node.padding[:2]),
+            stride=self._turned(node.stride),
+            dilation=self._turned(node.dilation),
+            groups=node.groups,
+        )
+        gathered = (
+            gather(matrices, planes, self.planes[node.output], stride) if node.groups == 1 else None
+        )
         if gathered is not None:
             name = f"{node.output}:gathered"
             self.planes[name], matrices = gathered.planes, gathered.matrices
-            self.steps.append(Step(name=node.name, target=name, sources=sources, terms=gathered.terms, shifts=[0], nodes=(node.name,)))
+            self.steps.append(
+                Step(
+                    name=node.name,
+                    target=name,
+                    sources=sources,
+                    terms=gathered.terms,
+                    shifts=[0],
+                    nodes=(node.name,),
+                )
+            )
             sources = [name]
         terms = cut(matrices, len(weights), self.n)
         if stride[1] > 1 and not self.params["ext_conv"]:
             sources, terms, stride = self._by_phases(node, sources[0], matrices, terms, stride)
-        self._add(node, sources, terms, shifts=self._shifts(integer, len(weights)), bias=self._padded(self._bias(node, integer)), stride=stride,
-                  macs=self.graph.macs(node))
+        self._add(
+            node,
+            sources,
+            terms,
+            shifts=self._shifts(integer, len(weights)),
+            bias=self._padded(self._bias(node, integer)),
+            stride=stride,
+            macs=self.graph.macs(node),
+        )
 
     def _by_phases(self, node, source, matrices, terms, stride):
-        """(sources, terms, stride) of a convolution whose products would go position by position: of maps of the source's phases, if making those takes
-        fewer such products."""
+        """(sources, terms, stride) of a convolution whose products would go position by position:
+        of maps of the source's phases, if making those takes fewer such products."""
         phases, apart = cut_phases(matrices, self.planes[node.output].channels, self.n, stride)
-        planes, positions = self.planes[source], self.planes[node.output].down * self.planes[node.output].across
+        planes, positions = (
+            self.planes[source],
+            self.planes[node.output].down * self.planes[node.output].across,
+        )
         new = [phase for phase in phases if (source, phase, stride) not in self._made]
-        each, count = -(-planes.down // stride[0]) * -(-planes.across // stride[1]), sum(map(len, terms))
-        if _POSITION * len(new) * planes.blocks * each + count * positions >= _POSITION * count * positions:
+        each, count = (
+            -(-planes.down // stride[0]) * -(-planes.across // stride[1]),
+            sum(map(len, terms)),
+        )
+        if (
+            _POSITION * len(new) * planes.blocks * each + count * positions
+            >= _POSITION * count * positions
+        ):
             return [source], terms, stride
         for line, place in new:
-            name = self._made[source, (line, place), stride] = f"{source}:phase_{stride[0]}x{stride[1]}_{line}_{place}"
-            self.planes[name] = Planes(max(1, -(-(planes.lines - line) // stride[0])), max(1, -(-(planes.length - place) // stride[1])), planes.channels, self.n)
-            self._plain(node, [source], copy_terms(planes.channels, 0, planes.channels, self.n, line=line, place=place), name, stride=stride)
+            name = self._made[source, (line, place), stride] = (
+                f"{source}:phase_{stride[0]}x{stride[1]}_{line}_{place}"
+            )
+            self.planes[name] = Planes(
+                max(1, -(-(planes.lines - line) // stride[0])),
+                max(1, -(-(planes.length - place) // stride[1])),
+                planes.channels,
+                self.n,
+            )
+            self._plain(
+                node,
+                [source],
+                copy_terms(planes.channels, 0, planes.channels, self.n, line=line, place=place),
+                name,
+                stride=stride,
+            )
         return [self._made[source, phase, stride] for phase in phases], apart, (1, 1)
 
     def _dense(self, node, sources):
         integer, planes = self.quantised.layers[node.name], self.planes[sources[0]]
         if (node.steps or self.images > 1) and planes.channels == integer.weights.shape[1]:
-            terms = cut(conv_matrices(integer.weights[:, None, None, :], planes, before=(0, 0))[0], len(integer.weights), self.n)
+            terms = cut(
+                conv_matrices(integer.weights[:, None, None, :], planes, before=(0, 0))[0],
+                len(integer.weights),
+                self.n,
+            )
         else:
             terms = dense_terms(integer.weights, planes, swap=self.swap)
-        self._add(node, sources, terms, shifts=self._shifts(integer, len(integer.weights)), bias=self._padded(self._bias(node, integer)),
-                  macs=self.graph.macs(node))
+        self._add(
+            node,
+            sources,
+            terms,
+            shifts=self._shifts(integer, len(integer.weights)),
+            bias=self._padded(self._bias(node, integer)),
+            macs=self.graph.macs(node),
+        )
 
     def _matmul(self, node, sources):
         """The second operand as tiles in main memory, then a product a tile."""
@@ -173,50 +280,132 @@ class Steps:
         out, rows = self.graph.shape(node.output)[1], blocks(first.channels, self.n) * self.n
         kernel = f"{node.output}:kernel"
         self.planes[kernel] = Planes(1, 1, blocks(out, self.n) * rows * self.n, self.n)
-        self.steps.append(KernelStep(name=node.name, target=kernel, sources=[sources[1]], rows=rows, turned=node.turned, nodes=(node.name,)))
-        terms = [[Term(0, part, 0, 0, StoredTile(kernel, block * rows + part * self.n)) for part in range(first.blocks)] for block in range(blocks(out, self.n))]
-        self._add(node, sources[:1], terms, shifts=[int(self.quantised.layers[node.name].shift[0])] * len(terms), macs=self.graph.macs(node))
+        self.steps.append(
+            KernelStep(
+                name=node.name,
+                target=kernel,
+                sources=[sources[1]],
+                rows=rows,
+                turned=node.turned,
+                nodes=(node.name,),
+            )
+        )
+        terms = [
+            [
+                Term(0, part, 0, 0, StoredTile(kernel, block * rows + part * self.n))
+                for part in range(first.blocks)
+            ]
+            for block in range(blocks(out, self.n))
+        ]
+        self._add(
+            node,
+            sources[:1],
+            terms,
+            shifts=[int(self.quantised.layers[node.name].shift[0])] * len(terms),
+            macs=self.graph.macs(node),
+        )
 
     def _binary(self, node, sources):
         (first, second), shift = factors(self.quantised, node)
         channels = self.planes[node.output].channels
         if any(self.stored[name] != self.stored[node.output] for name in node.inputs):
-            raise LoweringError(f"{node.name}: operands stored as {' and '.join(str(self.stored[name]) for name in node.inputs)}, expected one shape")
+            raise LoweringError(
+                f"{node.name}: operands stored as "
+                f"{' and '.join(str(self.stored[name]) for name in node.inputs)}, expected one "
+                f"shape"
+            )
         if sources[0] == sources[1]:
             terms, sources = self._twice(channels, first, second), sources[:1]
         else:
-            terms = [a + b for a, b in zip(self._copy(channels, first), self._copy(channels, second, 1), strict=True)]
+            terms = [
+                a + b
+                for a, b in zip(
+                    self._copy(channels, first), self._copy(channels, second, 1), strict=True
+                )
+            ]
         self._add(node, sources, terms, shifts=[shift] * len(terms))
 
     def _twice(self, channels, first, second):
-        return [a + b for a, b in zip(self._copy(channels, first), self._copy(channels, second), strict=True)]
+        return [
+            a + b
+            for a, b in zip(self._copy(channels, first), self._copy(channels, second), strict=True)
+        ]
 
     def _average(self, node, sources):
         factor, shift = window_factor(self.quantised, node)
         planes = self.planes[sources[0]]
-        terms = window_terms(planes.channels, self._turned(node.window), self._turned(node.padding[:2]), self.n, factor)
-        self._add(node, sources, terms, shifts=[shift] * len(terms), stride=self._turned(node.stride))
+        terms = window_terms(
+            planes.channels,
+            self._turned(node.window),
+            self._turned(node.padding[:2]),
+            self.n,
+            factor,
+        )
+        self._add(
+            node, sources, terms, shifts=[shift] * len(terms), stride=self._turned(node.stride)
+        )
 
     def _max_pool(self, node, sources):
         window, stride, before = map(self._turned, (node.window, node.stride, node.padding[:2]))
         if self.params["ext_pool"]:
-            self.steps.append(PoolStep(name=node.name, target=node.output, sources=sources, window=window, stride=stride, before=before, nodes=(node.name,)))
+            self.steps.append(
+                PoolStep(
+                    name=node.name,
+                    target=node.output,
+                    sources=sources,
+                    window=window,
+                    stride=stride,
+                    before=before,
+                    nodes=(node.name,),
+                )
+            )
             return
-        places = [(line - before[0], place - before[1]) for line in range(window[0]) for place in range(window[1])]
-        channels, positive = self.planes[node.output].channels, nonnegative(self.graph, node.inputs[0])
+        places = [
+            (line - before[0], place - before[1])
+            for line in range(window[0])
+            for place in range(window[1])
+        ]
+        channels, positive = (
+            self.planes[node.output].channels,
+            nonnegative(self.graph, node.inputs[0]),
+        )
         newest = None
         for number, place in enumerate(places):
             last = number == len(places) - 1
             seen = self._between(node, f"seen_{number}") if len(places) > 1 else node.output
-            self._plain(node, sources, copy_terms(channels, 0, channels, self.n, line=place[0], place=place[1]), seen, stride=stride)
+            self._plain(
+                node,
+                sources,
+                copy_terms(channels, 0, channels, self.n, line=place[0], place=place[1]),
+                seen,
+                stride=stride,
+            )
             if newest is not None:
-                seen = self._larger(node, newest, seen, node.output if last else self._between(node, f"largest_{number}"), number, positive)
+                seen = self._larger(
+                    node,
+                    newest,
+                    seen,
+                    node.output if last else self._between(node, f"largest_{number}"),
+                    number,
+                    positive,
+                )
             newest = seen
 
     def _plain(self, node, sources, terms, target, *, bias=None, relu=False, stride=(1, 1)):
         """A step between others, without a shift."""
-        self.steps.append(Step(name=node.name, target=target, sources=list(sources), terms=terms, shifts=[0] * len(terms), bias=bias, relu=relu,
-                               stride=stride, nodes=(node.name,)))
+        self.steps.append(
+            Step(
+                name=node.name,
+                target=target,
+                sources=list(sources),
+                terms=terms,
+                shifts=[0] * len(terms),
+                bias=bias,
+                relu=relu,
+                stride=stride,
+                nodes=(node.name,),
+            )
+        )
 
     def _sum(self, channels, factors_):
         """Terms of a sum of sources times factors."""
@@ -228,20 +417,41 @@ class Steps:
         channels, rests = self.planes[node.output].channels, []
         for part in range(1 if positive else 3):
             rests.append(self._between(node, f"more_{number}_{part}"))
-            self._plain(node, [a, b], self._sum(channels, (-1, 1)), rests[-1], bias=self._padded(np.full(channels, -127 * part)), relu=True)
+            self._plain(
+                node,
+                [a, b],
+                self._sum(channels, (-1, 1)),
+                rests[-1],
+                bias=self._padded(np.full(channels, -127 * part)),
+                relu=True,
+            )
         self._plain(node, [a, *rests], self._sum(channels, [1] * (1 + len(rests))), target)
         return target
 
     def _activate(self, node, sources):
         channels, count = self.planes[node.output].channels, self._blocks(node.output)
         if node.function in ("relu", "clip", "neg"):
-            self._add(node, sources, self._copy(channels, -1 if node.function == "neg" else 1), shifts=[0] * count)
+            self._add(
+                node,
+                sources,
+                self._copy(channels, -1 if node.function == "neg" else 1),
+                shifts=[0] * count,
+            )
             return
         negative = self._between(node, "negative")
-        self._add(node, sources, self._copy(channels, -1), shifts=[0] * count, relu=True, target=negative)
+        self._add(
+            node, sources, self._copy(channels, -1), shifts=[0] * count, relu=True, target=negative
+        )
         one = 1 << LEAKY_SHIFT
-        first, second, shift = (1, 2, 0) if node.function == "abs" else (one, one - leaky_factor(node), LEAKY_SHIFT)
-        terms = [a + b for a, b in zip(self._copy(channels, first), self._copy(channels, second, 1), strict=True)]
+        first, second, shift = (
+            (1, 2, 0) if node.function == "abs" else (one, one - leaky_factor(node), LEAKY_SHIFT)
+        )
+        terms = [
+            a + b
+            for a, b in zip(
+                self._copy(channels, first), self._copy(channels, second, 1), strict=True
+            )
+        ]
         self._add(node, [*sources, negative], terms, shifts=[shift] * count)
 
     def _concat(self, node, sources):
@@ -250,11 +460,23 @@ class Steps:
         terms = [[] for _ in range(self._blocks(node.output))]
         for name in sources:
             channels = self.planes[name].channels
-            for all_, new in zip(terms, copy_terms(channels, first, total, self.n, source=unique.index(name)), strict=True):
+            for all_, new in zip(
+                terms,
+                copy_terms(channels, first, total, self.n, source=unique.index(name)),
+                strict=True,
+            ):
                 all_ += new
             first += channels
         self._add(node, unique, terms, shifts=[0] * len(terms))
 
 
-_KINDS = {Conv: Steps._conv, Dense: Steps._dense, Binary: Steps._binary, AveragePool: Steps._average, MaxPool: Steps._max_pool,
-          Activation: Steps._activate, Concat: Steps._concat, MatMul: Steps._matmul}
+_KINDS = {
+    Conv: Steps._conv,
+    Dense: Steps._dense,
+    Binary: Steps._binary,
+    AveragePool: Steps._average,
+    MaxPool: Steps._max_pool,
+    Activation: Steps._activate,
+    Concat: Steps._concat,
+    MatMul: Steps._matmul,
+}

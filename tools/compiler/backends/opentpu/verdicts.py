@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which nodes OpenTPU runs, and how; what stands in the way of the others."""
+
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
 from ..products import against_product, turns
-from .shapes import FUNCTIONS, StoredError, axes_of, dense_parts, nonnegative, reshaped, stored_shapes
+from .shapes import (
+    FUNCTIONS,
+    StoredError,
+    axes_of,
+    dense_parts,
+    nonnegative,
+    reshaped,
+    stored_shapes,
+)
 
 __all__ = ["verdict"]
 
@@ -11,20 +20,40 @@ _LONGEST_WINDOW = 15
 
 
 def _conv(graph, node, params):
-    strided = "" if node.stride == (1, 1) or params["ext_conv"] else ", a product a position: the stride wants ext_conv"
-    what = {"conv": "one product a tap and group of channels", "depthwise": "diagonal tiles", "grouped": "tiles of the channels that have weights in common"}
+    strided = (
+        ""
+        if node.stride == (1, 1) or params["ext_conv"]
+        else ", a product a position: the stride wants ext_conv"
+    )
+    what = {
+        "conv": "one product a tap and group of channels",
+        "depthwise": "diagonal tiles",
+        "grouped": "tiles of the channels that have weights in common",
+    }
     return Verdict(DECOMPOSED, what[node.kind] + strided)
 
 
 def _activated(node):
     """Reason why the activation of a node cannot follow it, or ``None``."""
     activation = node if isinstance(node, g.Activation) else node.activation
-    if activation is None or activation.function in FUNCTIONS and activation.function not in ("leaky", "clip"):
+    if (
+        activation is None
+        or activation.function in FUNCTIONS
+        and activation.function not in ("leaky", "clip")
+    ):
         return None
     if activation.function == "leaky":
-        return None if 0 <= activation.alpha <= 1 else f"slope {activation.alpha} of a leaky relu, 0 to 1 are taken"
+        return (
+            None
+            if 0 <= activation.alpha <= 1
+            else f"slope {activation.alpha} of a leaky relu, 0 to 1 are taken"
+        )
     if activation.function == "clip":
-        return None if activation.low == 0 and activation.high > 0 else f"clip from {activation.low}, taken from 0 (relu, relu6)"
+        return (
+            None
+            if activation.low == 0 and activation.high > 0
+            else f"clip from {activation.low}, taken from 0 (relu, relu6)"
+        )
     return f"{activation.function}: no table of the machine's is fine enough"
 
 
@@ -36,8 +65,14 @@ def _binary(graph, node, params):
     if any(constants):
         constant = graph.tensors[node.inputs[constants.index(True)]]
         flow = graph.shape(node.inputs[constants.index(False)])
-        if constant.size not in (1, flow[-1]) or constant.size > 1 and constant.shape[-1] != flow[-1]:
-            return Verdict(HOST, f"constant of shape {constant.shape}, one number or one a channel are taken")
+        if (
+            constant.size not in (1, flow[-1])
+            or constant.size > 1
+            and constant.shape[-1] != flow[-1]
+        ):
+            return Verdict(
+                HOST, f"constant of shape {constant.shape}, one number or one a channel are taken"
+            )
         if node.function == "div" and constants[0]:
             return Verdict(HOST, "a constant divided by a tensor")
         return Verdict(DECOMPOSED, "diagonal tiles")
@@ -53,19 +88,31 @@ def _max_pool(graph, node, params):
     if node.dilation != (1, 1):
         return Verdict(HOST, f"dilation {node.dilation} of a window, 1 is taken")
     if max(node.window) > _LONGEST_WINDOW or max(node.stride) > 255:
-        return Verdict(HOST, f"window {node.window}, up to {_LONGEST_WINDOW} x {_LONGEST_WINDOW} are taken")
+        return Verdict(
+            HOST, f"window {node.window}, up to {_LONGEST_WINDOW} x {_LONGEST_WINDOW} are taken"
+        )
     if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
         return Verdict(HOST, f"padding {node.padding} as wide as the window")
     if params["ext_pool"]:
         return Verdict(NATIVE)
     if any(node.padding) and not nonnegative(graph, node.inputs[0]):
-        return Verdict(HOST, f"padding {node.padding} of numbers that may be negative; it wants ext_pool, or a relu in front")
-    return Verdict(DECOMPOSED, "a + relu(b - a) a position of the window; ext_pool does it in one instruction")
+        return Verdict(
+            HOST,
+            f"padding {node.padding} of numbers that may be negative; it wants ext_pool, or a "
+            f"relu in front",
+        )
+    return Verdict(
+        DECOMPOSED, "a + relu(b - a) a position of the window; ext_pool does it in one instruction"
+    )
 
 
 def _average(graph, node, params):
     if any(node.padding) and not node.include_padding:
-        return Verdict(HOST, f"padding {node.padding} that does not count, taken where it counts (count_include_pad) or is 0")
+        return Verdict(
+            HOST,
+            f"padding {node.padding} that does not count, taken where it counts "
+            f"(count_include_pad) or is 0",
+        )
     return Verdict(DECOMPOSED, "one product a position of the window")
 
 
@@ -87,8 +134,15 @@ def _concat(graph, node, params):
 
 
 def _pad(graph, node, params):
-    if len(node.before) != 3 or node.before[2] or node.after[2] or min(node.before + node.after) < 0:
-        return Verdict(HOST, f"padding {node.before}, {node.after}, rows and columns of a map are padded")
+    if (
+        len(node.before) != 3
+        or node.before[2]
+        or node.after[2]
+        or min(node.before + node.after) < 0
+    ):
+        return Verdict(
+            HOST, f"padding {node.before}, {node.after}, rows and columns of a map are padded"
+        )
     if node.value != 0:
         return Verdict(HOST, f"padding with {node.value}, 0 is taken")
     return Verdict(DECOMPOSED, "unit tiles, shifted")
@@ -108,35 +162,62 @@ def _matmul(graph, node, params):
 
 def _transpose(graph, node, params):
     readers = graph.readers(node.output)
-    if turns(graph, node) and len(node.order) == 2 and node.output not in graph.kept() and readers and all(
-            isinstance(reader, g.MatMul) and reader.inputs[0] != node.output for reader in readers):
+    if (
+        turns(graph, node)
+        and len(node.order) == 2
+        and node.output not in graph.kept()
+        and readers
+        and all(
+            isinstance(reader, g.MatMul) and reader.inputs[0] != node.output for reader in readers
+        )
+    ):
         return Verdict(DECOMPOSED, "within the product that reads it")
     return Verdict(HOST, "elements would have to move")
 
 
 def _reshape(graph, node, params):
-    reshaped(stored_shapes(graph, params["n"])[node.inputs[0]], node.shape)         # raises where elements would have to move
+    reshaped(
+        stored_shapes(graph, params["n"])[node.inputs[0]], node.shape
+    )  # raises where elements would have to move
     return Verdict(NATIVE)
 
 
 def _reduce(graph, node, params):
     shape = graph.shape(node.inputs[0])
     axes = {axis % len(shape) for axis in node.axes}
-    if node.function != "mean" or len(shape) != 3 or 2 in axes or stored_shapes(graph, params["n"])[node.inputs[0]] != shape:
-        return Verdict(HOST, f"{node.function} over axes {node.axes}, a mean over rows and columns is taken")
+    if (
+        node.function != "mean"
+        or len(shape) != 3
+        or 2 in axes
+        or stored_shapes(graph, params["n"])[node.inputs[0]] != shape
+    ):
+        return Verdict(
+            HOST, f"{node.function} over axes {node.axes}, a mean over rows and columns is taken"
+        )
     return Verdict(DECOMPOSED, "one product a position")
 
 
 _KINDS = {
-    g.Conv: _conv, g.Dense: lambda *_: Verdict(DECOMPOSED, "one product a tile, the bias by another"), g.Binary: _binary,
-    g.Affine: lambda *_: Verdict(DECOMPOSED, "diagonal tiles"), g.MaxPool: _max_pool, g.AveragePool: _average, g.Activation: _activation,
-    g.Concat: _concat, g.Pad: _pad, g.Reshape: _reshape, g.Reduce: _reduce,
-    g.MatMul: _matmul, g.Transpose: _transpose,
+    g.Conv: _conv,
+    g.Dense: lambda *_: Verdict(DECOMPOSED, "one product a tile, the bias by another"),
+    g.Binary: _binary,
+    g.Affine: lambda *_: Verdict(DECOMPOSED, "diagonal tiles"),
+    g.MaxPool: _max_pool,
+    g.AveragePool: _average,
+    g.Activation: _activation,
+    g.Concat: _concat,
+    g.Pad: _pad,
+    g.Reshape: _reshape,
+    g.Reduce: _reduce,
+    g.MatMul: _matmul,
+    g.Transpose: _transpose,
 }
 
 _HOST = {
     g.Softmax: "exponentials",
-    g.Slice: "elements would have to move", g.Lstm: "gates want sigmoid and tanh", g.Gru: "gates want sigmoid and tanh",
+    g.Slice: "elements would have to move",
+    g.Lstm: "gates want sigmoid and tanh",
+    g.Gru: "gates want sigmoid and tanh",
     g.LayerNorm: "a division by what flows",
 }
 
@@ -147,20 +228,35 @@ def verdict(graph, node, params):
         return Verdict(NO, "whole-number layers want a shift behind them: a build with ext_norm")
     if type(node) in _HOST:
         return Verdict(HOST, _HOST[type(node)])
-    reason = _activated(node) if isinstance(node, g.Activation | g.Conv | g.Dense | g.Binary | g.Affine) else None
+    reason = (
+        _activated(node)
+        if isinstance(node, g.Activation | g.Conv | g.Dense | g.Binary | g.Affine)
+        else None
+    )
     if reason:
         return Verdict(HOST, reason)
     try:
         for name in (*node.inputs, node.output):
             if len(graph.shape(name)) not in (1, 2, 3) and graph.tensors[name].data is None:
-                return Verdict(HOST, f"tensor {name} of {len(graph.shape(name))} axes, 1 to 3 are taken")
-        maps = [name for name in node.inputs if len(graph.shape(name)) == 3 and graph.tensors[name].data is None]
+                return Verdict(
+                    HOST, f"tensor {name} of {len(graph.shape(name))} axes, 1 to 3 are taken"
+                )
+        maps = [
+            name
+            for name in node.inputs
+            if len(graph.shape(name)) == 3 and graph.tensors[name].data is None
+        ]
         anyway = isinstance(node, g.Reshape | g.Dense | g.Activation)
-        if not anyway and any(stored_shapes(graph, params["n"])[name] != graph.shape(name) for name in maps):
+        if not anyway and any(
+            stored_shapes(graph, params["n"])[name] != graph.shape(name) for name in maps
+        ):
             return Verdict(HOST, "a map that was made of another shape's elements")
         result = _KINDS[type(node)](graph, node, params)
         if result.runs and (not isinstance(node, g.Reshape) or node.output in graph.kept()):
-            axes_of(graph.shape(node.output), dense_parts(stored_shapes(graph, params["n"])[node.output], params["n"]))
+            axes_of(
+                graph.shape(node.output),
+                dense_parts(stored_shapes(graph, params["n"])[node.output], params["n"]),
+            )
         return result
     except StoredError as error:
         return Verdict(HOST, str(error))

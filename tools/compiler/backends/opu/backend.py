@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OPU: convolutions with 8-bit weights, sums of 16 bits that saturate at every tap."""
+
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -21,7 +22,8 @@ from .verdicts import verdict
 
 __all__ = ["OpuBackend"]
 
-#: Shifts behind a sum of products, and of a bias' unit above that of the products: what ``@shift`` holds and numbers ask for.
+#: Shifts behind a sum of products, and of a bias' unit above that of the products: what ``@shift``
+#: holds and numbers ask for.
 _SHIFTS, _BIAS_SHIFTS = (-24, 40), (-24, 40)
 
 #: Inputs of a run: more save nothing that is worth their memory.
@@ -30,12 +32,13 @@ _MOST_IMAGES = 64
 
 class OpuBackend(Backend):
     """Back end of the OPU, for every build with its pipelined or its small engine."""
+
     isa = "opu"
 
     def __init__(self, *, params, memory_size):
         super().__init__(params=params, memory_size=memory_size)
         self.types = type_set(params)
-        self._forms = WeakKeyDictionary()       # Tensor -> Form of the graph that it was last met in
+        self._forms = WeakKeyDictionary()  # Tensor -> Form of the graph that it was last met in
 
     def verdict(self, graph, node):
         return verdict(graph, node)
@@ -44,9 +47,12 @@ class OpuBackend(Backend):
         return prepare(graph, self.apart)
 
     def form(self, graph):
-        """The :class:`Form` of a prepared graph on this build; of a part of a graph whose form is known, on the same tensors, that of the
-        whole: a node gives the same by itself as within its network."""
-        names = {name for node in graph.nodes for name in (*node.inputs, node.output)} | {port.tensor for port in graph.inputs}
+        """The :class:`Form` of a prepared graph on this build; of a part of a graph whose form is
+        known, on the same tensors, that of the whole: a node gives the same by itself as within its
+        network."""
+        names = {name for node in graph.nodes for name in (*node.inputs, node.output)} | {
+            port.tensor for port in graph.inputs
+        }
         tensors = [tensor for name in names if (tensor := graph.tensors[name]).data is None]
         found = {self._forms.get(tensor) for tensor in tensors}
         form = found.pop() if len(found) == 1 else None
@@ -60,10 +66,25 @@ class OpuBackend(Backend):
         common = {"bits": types.ifm, "out_bits": (types.ifm,)}
         if isinstance(node, Conv | Dense):
             each = 16 if node.output in self.form(graph).split else 64
-            return Arithmetic(weight_bits=types.ker, bias_bits=types.bias, shifts=_SHIFTS, bias_shifts=_BIAS_SHIFTS, shift_group=each,
-                              partial_bits=types.ofm, partial_shifted=types.store_shift, equal_scales=len(node.inputs) > 1, **common)
+            return Arithmetic(
+                weight_bits=types.ker,
+                bias_bits=types.bias,
+                shifts=_SHIFTS,
+                bias_shifts=_BIAS_SHIFTS,
+                shift_group=each,
+                partial_bits=types.ofm,
+                partial_shifted=types.store_shift,
+                equal_scales=len(node.inputs) > 1,
+                **common,
+            )
         if isinstance(node, AveragePool | Reduce):
-            return Arithmetic(weight_bits=types.ker, shifts=_SHIFTS, partial_bits=types.ofm, partial_shifted=types.store_shift, **common)
+            return Arithmetic(
+                weight_bits=types.ker,
+                shifts=_SHIFTS,
+                partial_bits=types.ofm,
+                partial_shifted=types.store_shift,
+                **common,
+            )
         if isinstance(node, MatMul):
             return Arithmetic(weight_bits=None, shifts=_SHIFTS, **common)
         several = isinstance(node, Binary | Concat)
@@ -87,31 +108,56 @@ class OpuBackend(Backend):
         for name, found in inputs.items():
             found = np.asarray(found, np.int64)
             grid, tensor = form.grids.get(name), built.values[name]
-            values[tensor] = grid.pack(found) if grid is not None else found.reshape(len(found), *tensor.shape)
-        wanted = {name: tensor for name, tensor in built.values.items() if keep or name in graph.kept()}
-        last = {tensor: index for index, layer in enumerate(built.network.layers) for tensor in (layer.source, layer.residual, layer.second)}
+            values[tensor] = (
+                grid.pack(found) if grid is not None else found.reshape(len(found), *tensor.shape)
+            )
+        wanted = {
+            name: tensor for name, tensor in built.values.items() if keep or name in graph.kept()
+        }
+        last = {
+            tensor: index
+            for index, layer in enumerate(built.network.layers)
+            for tensor in (layer.source, layer.residual, layer.second)
+        }
         for index, layer in enumerate(built.network.layers):
-            values[layer.result] = run_layer(layer, self.types, values[layer.source], values.get(layer.residual), values.get(layer.second))
+            values[layer.result] = run_layer(
+                layer,
+                self.types,
+                values[layer.source],
+                values.get(layer.residual),
+                values.get(layer.second),
+            )
             for tensor in (layer.source, layer.residual, layer.second):
                 if last.get(tensor) == index and tensor not in wanted.values():
                     values.pop(tensor, None)
-        return {name: np.asarray(inputs[name]) if name in inputs else values[tensor].reshape(-1, *graph.shape(name))
-                for name, tensor in wanted.items()}
+        return {
+            name: np.asarray(inputs[name])
+            if name in inputs
+            else values[tensor].reshape(-1, *graph.shape(name))
+            for name, tensor in wanted.items()
+        }
 
     def stages(self, quantised, *, keep=False):
-        """Parts of a network, one after the other, each of which main memory holds: the outputs of one are inputs of later ones. One part, the
-        network itself, where it holds that. Raises :class:`LoweringError`."""
+        """Parts of a network, one after the other, each of which main memory holds: the outputs of
+        one are inputs of later ones. One part, the network itself, where it holds that. Raises
+        :class:`LoweringError`."""
         return stages(quantised, lambda part: self.lower(part, keep=keep))
 
     def most_images(self, graph):
         return _MOST_IMAGES
 
     def lower(self, quantised, *, keep=False, images=1):
-        """``images``: inputs that one run works on, layer by layer, so that weights are loaded once for all of them."""
+        """``images``: inputs that one run works on, layer by layer, so that weights are loaded once
+        for all of them."""
         form, built = self._built(quantised, not keep, images)
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)
 
     def twin(self, quantised, lowered, at):
         # Programs address maps within a region.
         register = f"region_base[{REGION_MAPS}]"
-        return moved(lowered, at - lowered.registers[register], (register,), memory=at + lowered.registers[f"region_limit[{REGION_MAPS}]"])
+        return moved(
+            lowered,
+            at - lowered.registers[register],
+            (register,),
+            memory=at + lowered.registers[f"region_limit[{REGION_MAPS}]"],
+        )

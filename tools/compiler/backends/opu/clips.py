@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clips, which are where the machine's numbers end: a clipped tensor has a scale of its own, and a product with one between it and a scale that others share."""
+"""Clips, which are where the machine's numbers end: a clipped tensor has a scale of its own, and a
+product with one between it and a scale that others share."""
+
 from dataclasses import replace
 
 import numpy as np
 
-from ...graph import Activation, Affine, Binary, Concat, MaxPool, Pad, Reshape, Slice, Tensor, Transpose
+from ...graph import (
+    Activation,
+    Affine,
+    Binary,
+    Concat,
+    MaxPool,
+    Pad,
+    Reshape,
+    Slice,
+    Tensor,
+    Transpose,
+)
 
 __all__ = ["with_own_scales"]
 
@@ -16,7 +29,11 @@ _KEEPING = (MaxPool, Pad, Reshape, Slice, Transpose)
 def _bound(node):
     """Upper end of a node's clip, or ``None``."""
     activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
-    return activation.high if activation is not None and activation.function == "clip" and np.isfinite(activation.high) else None
+    return (
+        activation.high
+        if activation is not None and activation.function == "clip" and np.isfinite(activation.high)
+        else None
+    )
 
 
 def _flowing(graph, node):
@@ -25,21 +42,35 @@ def _flowing(graph, node):
 
 def _one(node, name, source, output, activation=None):
     """A product with one, from one scale to another."""
-    return Affine(name=name, inputs=[source], output=output, origin=node.origin, scale=np.ones(1), shift=np.zeros(1), activation=activation)
+    return Affine(
+        name=name,
+        inputs=[source],
+        output=output,
+        origin=node.origin,
+        scale=np.ones(1),
+        shift=np.zeros(1),
+        activation=activation,
+    )
 
 
 def _apart(graph, node, apart):
-    """Whether the clip of a node wants a product with one of its own: a sum of tensors has the scale of its operands, and of a layer in ``apart`` the
-    partial sums would end far from where its result ends."""
+    """Whether the clip of a node wants a product with one of its own: a sum of tensors has the
+    scale of its operands, and of a layer in ``apart`` the partial sums would end far from where its
+    result ends."""
     if isinstance(node, Binary):
         return len(_flowing(graph, node)) > 1
     # A vector's product with one is a matrix. What is such a product already has it behind it.
-    return node.name in apart and f"{node.output}:sum" not in node.inputs and (len(graph.shape(node.output)) == 3 or graph.shape(node.output)[-1] <= _MOST)
+    return (
+        node.name in apart
+        and f"{node.output}:sum" not in node.inputs
+        and (len(graph.shape(node.output)) == 3 or graph.shape(node.output)[-1] <= _MOST)
+    )
 
 
 def with_own_scales(graph, apart=()):
-    """A new graph: what a clip follows is made in a scale of its own, and what adds a clipped tensor to others, or joins it with others that go
-    higher, reads it through a product with one. ``apart``: names of layers that such a product clips, in place of their own end."""
+    """A new graph: what a clip follows is made in a scale of its own, and what adds a clipped
+    tensor to others, or joins it with others that go higher, reads it through a product with one.
+    ``apart``: names of layers that such a product clips, in place of their own end."""
     nodes, tensors = [], dict(graph.tensors)
     for node in graph.nodes:
         if _bound(node) is not None and isinstance(node, Activation):
@@ -54,12 +85,18 @@ def with_own_scales(graph, apart=()):
 
     def bound(name):
         maker = made.get(name)
-        while isinstance(maker, _KEEPING) or isinstance(maker, Activation) and maker.function == "relu":
+        while (
+            isinstance(maker, _KEEPING)
+            or isinstance(maker, Activation)
+            and maker.function == "relu"
+        ):
             maker = made.get(maker.inputs[0])
         return None if maker is None else _bound(maker)
 
     for node in nodes:
-        several = isinstance(node, Binary) and len(_flowing(graph, node)) > 1 or isinstance(node, Concat)
+        several = (
+            isinstance(node, Binary) and len(_flowing(graph, node)) > 1 or isinstance(node, Concat)
+        )
         bounds = {name: bound(name) for name in node.inputs} if several else {}
         if isinstance(node, Concat) and len(set(bounds.values())) == 1:
             bounds = {}
@@ -69,6 +106,9 @@ def with_own_scales(graph, apart=()):
                 tensors[units[name]] = Tensor(units[name], tensors[name].shape)
                 result.append(_one(node, f"{made[name].name}:unit", name, units[name]))
         if any(high is not None for high in bounds.values()):
-            node = replace(node, inputs=[name if bounds.get(name) is None else units[name] for name in node.inputs])
+            node = replace(
+                node,
+                inputs=[name if bounds.get(name) is None else units[name] for name in node.inputs],
+            )
         result.append(node)
     return replace(graph, nodes=result, tensors=tensors)

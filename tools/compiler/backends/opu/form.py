@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Form that a network takes on the machine: which tensors lie in pieces of 16 channels, where positions share a slot, which tensors are one.
+"""Form that a network takes on the machine: which tensors lie in pieces of 16 channels, where
+positions share a slot, which tensors are one.
 
-All of it shows in the results, since partial sums saturate in the order in which pieces are added up; it follows from the graph and from
-how much memory there is, not from tilings.
+All of it shows in the results, since partial sums saturate in the order in which pieces are added
+up; it follows from the graph and from how much memory there is, not from tilings.
 """
+
 from ....kernels.opu.layers import NARROW
 from ...graph import Activation as Act
 from ...graph import AveragePool, Binary, Conv, Graph, MatMul, MaxPool, Reshape, Transpose
@@ -13,12 +15,14 @@ from .stages import Stage
 __all__ = ["Form", "map_shape"]
 
 _SLOT, _MOST_PADDING = 64, 15
-#: Bytes of main memory from which on slots of 64 bytes may hold 16 channels; a smaller one is better kept full.
+#: Bytes of main memory from which on slots of 64 bytes may hold 16 channels; a smaller one is
+#: better kept full.
 _ROOMY = 1 << 20
 
 
 def map_shape(shape):
-    """(rows, columns, channels) of a tensor of one to three axes: a sequence is a map of one column."""
+    """(rows, columns, channels) of a tensor of one to three axes: a sequence is a map of one
+    column."""
     return (1,) * (3 - len(shape)) + tuple(shape) if len(shape) != 2 else (shape[0], 1, shape[1])
 
 
@@ -33,8 +37,10 @@ class Form:
     Attributes
     ----------
     split : set of names of tensors in pieces of 16 channels
-    grids : dict, name of a tensor whose positions share slots -> Grid; ``folds``: those of inputs, which hold their padding
+    grids : dict, name of a tensor whose positions share slots -> Grid; ``folds``:
+        those of inputs, which hold their padding
     """
+
     def __init__(self, graph: Graph, memory_size):
         self.graph = graph
         self._readers = {}
@@ -43,7 +49,11 @@ class Form:
                 self._readers.setdefault(name, []).append(node)
         self._makers = {node.output: node for node in graph.nodes}
         cuts = graph.cuts if isinstance(graph, Stage) else ()
-        self.folds = {port.tensor: grid for port in graph.inputs if port.tensor not in cuts and (grid := self._fold(port.tensor)) is not None}
+        self.folds = {
+            port.tensor: grid
+            for port in graph.inputs
+            if port.tensor not in cuts and (grid := self._fold(port.tensor)) is not None
+        }
         self.grids, self.split = dict(self.folds), set()
         if memory_size >= _ROOMY:
             self._share()
@@ -63,12 +73,19 @@ class Form:
         return map_shape(self.graph.shape(name))
 
     def place(self, name):
-        """(name, shape) of the tensor whose memory is that of ``name`` and of how the machine sees it: rows, columns, channels."""
+        """(name, shape) of the tensor whose memory is that of ``name`` and of how the machine sees
+        it: rows, columns, channels."""
         while isinstance(self.maker(name), Reshape):
             name = self.maker(name).inputs[0]
         readers = self.readers(name)
-        if self.maker(name) is None and len(self.graph.shape(name)) == 1 and len(readers) == 1 and isinstance(readers[0], Reshape) and name not in self.graph.kept():
-            return name, map_shape(readers[0].shape)            # an input as its reader wants it
+        if (
+            self.maker(name) is None
+            and len(self.graph.shape(name)) == 1
+            and len(readers) == 1
+            and isinstance(readers[0], Reshape)
+            and name not in self.graph.kept()
+        ):
+            return name, map_shape(readers[0].shape)  # an input as its reader wants it
         return name, self.map_shape(name)
 
     # Pieces of 16 channels
@@ -95,8 +112,15 @@ class Form:
             for name in flowing:
                 like[root(name)] = root(node.output)
         flow = [name for name, tensor in self.graph.tensors.items() if tensor.data is None]
-        whole = {name for node in self.graph.nodes if isinstance(node, MatMul | Transpose) for name in (*node.inputs, node.output)}
-        roots = {root(name) for name in wanted} - {root(name) for name in flow if name in whole or not self._fits(name)}
+        whole = {
+            name
+            for node in self.graph.nodes
+            if isinstance(node, MatMul | Transpose)
+            for name in (*node.inputs, node.output)
+        }
+        roots = {root(name) for name in wanted} - {
+            root(name) for name in flow if name in whole or not self._fits(name)
+        }
         return {name for name in flow if root(name) in roots}
 
     def _narrow(self, node):
@@ -111,16 +135,42 @@ class Form:
     # Positions that share a slot
 
     def _columns(self, node, grid, result):
-        """:class:`Regular` of a convolution on a source of ``grid`` (or ``None``) whose result has ``result`` columns in a block."""
+        """:class:`Regular` of a convolution on a source of ``grid`` (or ``None``) whose result has
+        ``result`` columns in a block."""
         (rows, columns, _), sides = self.map_shape(node.inputs[0]), self.map_shape(node.output)
         block, phase = (grid.block, grid.phase) if grid is not None else ((1, 1), (0, 0))
         whole = node.inputs[0] in self.folds
-        found = [side(taps=k, stride=s, before=pad, phase=p, length=n, results=r, source=each, result=of, whole=whole)
-                 for k, s, pad, p, n, r, each, of in zip(node.weights.shape[1:3], node.stride, node.padding[:2], phase, (rows, columns), sides[:2],
-                                                         block, (1, result), strict=True)]
+        found = [
+            side(
+                taps=k,
+                stride=s,
+                before=pad,
+                phase=p,
+                length=n,
+                results=r,
+                source=each,
+                result=of,
+                whole=whole,
+            )
+            for k, s, pad, p, n, r, each, of in zip(
+                node.weights.shape[1:3],
+                node.stride,
+                node.padding[:2],
+                phase,
+                (rows, columns),
+                sides[:2],
+                block,
+                (1, result),
+                strict=True,
+            )
+        ]
         if whole and None not in found and tuple(s.groups for s in found) != grid.shape[:2]:
             return None
-        return None if None in found or max(max(s.before, s.after) for s in found) > _MOST_PADDING else Regular(*found)
+        return (
+            None
+            if None in found or max(max(s.before, s.after) for s in found) > _MOST_PADDING
+            else Regular(*found)
+        )
 
     def regular(self, node):
         """:class:`Regular` of a convolution whose source or result shares slots, else ``None``."""
@@ -130,45 +180,99 @@ class Form:
         return self._columns(node, source, 1 if result is None else result.block[1])
 
     def _fold(self, name):
-        """:class:`Grid` of an input that one convolution alone reads: blocks of its stride, padding included, if that saves work."""
+        """:class:`Grid` of an input that one convolution alone reads: blocks of its stride, padding
+        included, if that saves work."""
         readers, shape = self.readers(name), self.graph.shape(name)
-        if len(readers) != 1 or not isinstance(readers[0], Conv) or name in self.graph.kept() or len(shape) != 3:
+        if (
+            len(readers) != 1
+            or not isinstance(readers[0], Conv)
+            or name in self.graph.kept()
+            or len(shape) != 3
+        ):
             return None
         node = readers[0]
         folded = shape[2] * node.stride[0] * node.stride[1]
-        if node.groups > 1 or node.dilation != (1, 1) or len(node.inputs) > 1 or node.stride == (1, 1) or folded > _SLOT:
+        if (
+            node.groups > 1
+            or node.dilation != (1, 1)
+            or len(node.inputs) > 1
+            or node.stride == (1, 1)
+            or folded > _SLOT
+        ):
             return None
-        sides = [side(taps=k, stride=s, before=pad, phase=pad, length=n, results=r, source=s, result=1, whole=True)
-                 for k, s, pad, n, r in zip(node.weights.shape[1:3], node.stride, node.padding[:2], shape[:2], self.graph.shape(node.output)[:2],
-                                            strict=True)]
+        sides = [
+            side(
+                taps=k,
+                stride=s,
+                before=pad,
+                phase=pad,
+                length=n,
+                results=r,
+                source=s,
+                result=1,
+                whole=True,
+            )
+            for k, s, pad, n, r in zip(
+                node.weights.shape[1:3],
+                node.stride,
+                node.padding[:2],
+                shape[:2],
+                self.graph.shape(node.output)[:2],
+                strict=True,
+            )
+        ]
 
         def steps(count, inner):
             return count * -(-inner // NARROW)
 
-        if None in sides or steps(sides[0].taps * sides[1].taps, folded) >= steps(node.weights.shape[1] * node.weights.shape[2], shape[2]):
+        if None in sides or steps(sides[0].taps * sides[1].taps, folded) >= steps(
+            node.weights.shape[1] * node.weights.shape[2], shape[2]
+        ):
             return None
-        return Grid(tuple(node.stride), tuple(node.padding[:2]), (sides[0].groups, sides[1].groups, folded))
+        return Grid(
+            tuple(node.stride), tuple(node.padding[:2]), (sides[0].groups, sides[1].groups, folded)
+        )
 
     def _share(self):
-        """Adds Grids of tensors of at most 8 channels between convolutions, several columns in a slot: they take less of memory's time."""
+        """Adds Grids of tensors of at most 8 channels between convolutions, several columns in a
+        slot: they take less of memory's time."""
         for node in self.graph.nodes:
             channels = self.map_shape(node.output)[2]
-            if (node.output in self.grids or NARROW % channels or channels == NARROW or
-                    not any(isinstance(reader, Conv) and reader.groups == channels > 1 for reader in self.readers(node.output))):
+            if (
+                node.output in self.grids
+                or NARROW % channels
+                or channels == NARROW
+                or not any(
+                    isinstance(reader, Conv) and reader.groups == channels > 1
+                    for reader in self.readers(node.output)
+                )
+            ):
                 continue
             found = self._chain(node.output, NARROW // channels, {})
             if found is not None:
                 self.grids.update(found)
 
     def _chain(self, name, count, found):
-        """Grids of ``name`` in blocks of ``count`` columns and of all behind it that must have them too; ``None`` where that cannot be."""
+        """Grids of ``name`` in blocks of ``count`` columns and of all behind it that must have them
+        too; ``None`` where that cannot be."""
         node, (rows, columns, channels) = self.maker(name), self.map_shape(name)
         readers = self.readers(name)
         fits = channels * count <= _SLOT and (NARROW % channels == 0 or channels % NARROW == 0)
-        if (not all(isinstance(n, Conv) and len(n.inputs) == 1 and n.dilation == (1, 1) for n in (node, *readers)) or not fits or not readers
-                or name in self.graph.kept() or columns % count):
+        if (
+            not all(
+                isinstance(n, Conv) and len(n.inputs) == 1 and n.dilation == (1, 1)
+                for n in (node, *readers)
+            )
+            or not fits
+            or not readers
+            or name in self.graph.kept()
+            or columns % count
+        ):
             return None
-        found = {**found, name: Grid((1, count), (0, 0), (rows, columns // count, channels * count))}
+        found = {
+            **found,
+            name: Grid((1, count), (0, 0), (rows, columns // count, channels * count)),
+        }
         source = node.inputs[0]
         if self._columns(node, found.get(source, self.grids.get(source)), count) is None:
             return None

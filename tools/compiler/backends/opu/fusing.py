@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that ``store`` does for the convolution before them: adding a residual, largest of a window. The numbers are the same either way."""
+"""Nodes that ``store`` does for the convolution before them: adding a residual, largest of a
+window. The numbers are the same either way."""
+
 from typing import NamedTuple
 
 from ...graph import Binary, Conv, Graph, MaxPool, Node
@@ -8,7 +10,9 @@ __all__ = ["Fusing", "Joined"]
 
 
 class Joined(NamedTuple):
-    """A sum done by the ``store`` of the convolution ``main``; ``other``: name of what is added; ``order`` as ``@post`` numbers it."""
+    """A sum done by the ``store`` of the convolution ``main``; ``other``: name of what is added;
+    ``order`` as ``@post`` numbers it."""
+
     main: Conv
     other: str
     order: int
@@ -23,6 +27,7 @@ class Fusing:
     pools : dict, name of a MaxPool -> the Conv or Binary before it
     within : names of the nodes that another one's layer does
     """
+
     def __init__(self, graph: Graph):
         self._graph, kept = graph, graph.kept()
         makers = {node.output: node for node in graph.nodes}
@@ -31,14 +36,20 @@ class Fusing:
         for node in graph.nodes:
             for name in node.inputs:
                 counts[name] = counts.get(name, 0) + 1
-        self._single = {name: makers[name] for name, count in counts.items() if count == 1 and name in makers and name not in kept}
+        self._single = {
+            name: makers[name]
+            for name, count in counts.items()
+            if count == 1 and name in makers and name not in kept
+        }
         self.sums, self.pools = {}, {}
         for node in graph.nodes:
             if isinstance(node, Binary) and (joined := self._join(node)) is not None:
                 self.sums[node.name] = joined
             elif isinstance(node, MaxPool) and (maker := self._pooled(node)) is not None:
                 self.pools[node.name] = maker
-        self.within = {joined.main.name for joined in self.sums.values()} | {maker.name for maker in self.pools.values()}
+        self.within = {joined.main.name for joined in self.sums.values()} | {
+            maker.name for maker in self.pools.values()
+        }
 
     def _join(self, node: Binary):
         if node.function != "add":
@@ -46,7 +57,11 @@ class Fusing:
         found = []
         for name, other in (node.inputs, node.inputs[::-1]):
             main = self._single.get(name)
-            if isinstance(main, Conv) and len(main.inputs) == 1 and (main.activation is None or node.activation is None):
+            if (
+                isinstance(main, Conv)
+                and len(main.inputs) == 1
+                and (main.activation is None or node.activation is None)
+            ):
                 found.append(Joined(main, other, 1 if main.activation is None else 0))
         # The longer one: its convolutions then hide the load of what is added.
         return max(found, key=lambda joined: self._graph.macs(joined.main), default=None)

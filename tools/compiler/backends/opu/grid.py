@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Neighbouring positions in one slot: where a tensor has few channels, several of its positions fill the 16 that a tap multiplies anyway.
+"""Neighbouring positions in one slot: where a tensor has few channels, several of its positions
+fill the 16 that a tap multiplies anyway.
 
-A convolution on such a tensor has fewer taps on more channels; one that makes such a tensor computes several of its positions at a time.
+A convolution on such a tensor has fewer taps on more channels; one that makes such a tensor
+computes several of its positions at a time.
 """
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +23,7 @@ class Grid:
     phase : zeros of a padding (rows, columns) that lie before the first position
     shape : rows, columns, channels of the tensor that the machine sees
     """
+
     block: tuple
     phase: tuple
     shape: tuple
@@ -29,7 +33,7 @@ class Grid:
         (down, across), (top, left), (rows, columns, _) = self.block, self.phase, self.shape
         count, high, wide, channels = values.shape
         whole = np.zeros((count, rows * down, columns * across, channels), values.dtype)
-        whole[:, top:top + high, left:left + wide] = values
+        whole[:, top : top + high, left : left + wide] = values
         blocks = whole.reshape(count, rows, down, columns, across, channels)
         return blocks.transpose(0, 1, 3, 2, 4, 5).reshape(count, rows, columns, -1)
 
@@ -48,8 +52,10 @@ class Side:
     source, result : positions in a block of each
     taps, stride, before, after : kernel, stride and padding in blocks
     groups : blocks of the source, without the padding
-    places : for each tap of the network's kernel and position in a result's block: (tap, position in a source's block)
+    places : for each tap of the network's kernel and position in a result's block: (tap,
+        position in a source's block)
     """
+
     source: int
     result: int
     taps: int
@@ -61,9 +67,10 @@ class Side:
 
 
 def side(*, taps, stride, before, phase, length, results, source, result, whole=False):
-    """The :class:`Side` of ``taps`` at ``stride`` with ``before`` zeros ahead, on ``length`` positions in blocks of ``source``, the first at
-    ``phase``; ``results`` in blocks of ``result``. ``whole``: the source's blocks hold its padding, and are as many as kernels read. ``None``
-    where blocks do not go up."""
+    """The :class:`Side` of ``taps`` at ``stride`` with ``before`` zeros ahead, on ``length``
+    positions in blocks of ``source``, the first at ``phase``; ``results`` in blocks of ``result``.
+    ``whole``: the source's blocks hold its padding, and are as many as kernels read. ``None`` where
+    blocks do not go up."""
     if result * stride % source or results % result or result * stride // source > 7:
         return None
     offsets = [[p * stride + k - before + phase for k in range(taps)] for p in range(result)]
@@ -74,7 +81,8 @@ def side(*, taps, stride, before, phase, length, results, source, result, whole=
     groups = reach if whole else -(-length // source)
     after = reach + low - groups
     if after < 0 or (whole and (low < 0 or groups * source < length + phase)):
-        return None                         # positions that no kernel reads would have no place, or too many results would come
+        # positions that no kernel reads would have no place, or too many results would come
+        return None
     places = tuple(tuple((o // source - low, o % source) for o in row) for row in offsets)
     return Side(source, result, count, step, -low, after, groups, places)
 
@@ -82,6 +90,7 @@ def side(*, taps, stride, before, phase, length, results, source, result, whole=
 @dataclass(frozen=True)
 class Regular:
     """A convolution in blocks: ``rows`` and ``columns`` are Sides."""
+
     rows: Side
     columns: Side
 
@@ -95,13 +104,21 @@ class Regular:
         return self.rows.before, self.rows.after, self.columns.before, self.columns.after
 
     def weights(self, weights, groups):
-        """Weights [out, rows, columns, in / groups] as [positions * out, positions * in, rows, columns] in blocks."""
+        """Weights [out, rows, columns, in / groups] as [positions * out, positions * in, rows,
+        columns] in blocks."""
         out, _, _, each = weights.shape
         inner, rows, columns = each * groups, self.rows, self.columns
-        found = np.zeros((columns.result, out, rows.source, columns.source, inner, rows.taps, columns.taps), weights.dtype)
+        found = np.zeros(
+            (columns.result, out, rows.source, columns.source, inner, rows.taps, columns.taps),
+            weights.dtype,
+        )
         sources = np.arange(out)[:, None] // (out // groups) * each + np.arange(each)
         for kr, (tap_r, at_r) in enumerate(rows.places[0]):
             for p, places in enumerate(columns.places):
                 for kc, (tap_c, at_c) in enumerate(places):
-                    found[p, np.arange(out)[:, None], at_r, at_c, sources, tap_r, tap_c] = weights[:, kr, kc]
-        return found.reshape(columns.result * out, rows.source * columns.source * inner, rows.taps, columns.taps)
+                    found[p, np.arange(out)[:, None], at_r, at_c, sources, tap_r, tap_c] = weights[
+                        :, kr, kc
+                    ]
+        return found.reshape(
+            columns.result * out, rows.source * columns.source * inner, rows.taps, columns.taps
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network of the kernel library as a program of the compiler, with its memory and what each node takes."""
+"""A network of the kernel library as a program of the compiler, with its memory and what each node
+takes."""
+
 from itertools import pairwise
 
 from .....gateware.cores.opu.isa import ISA
@@ -23,25 +25,53 @@ def lower_network(graph, form, built, params, memory_size):
         tensor = built.values[name]
         found = compiled.tensors[tensor.name]
         grid = form.grids.get(name)
-        layout = layout_of(found, graph.shape(name)) if grid is None else grid_layout(found, graph.shape(name), grid)
+        layout = (
+            layout_of(found, graph.shape(name))
+            if grid is None
+            else grid_layout(found, graph.shape(name), grid)
+        )
         return None if layout is None else Placed(name, layout)
 
     def all_placed(names):
         return {name: place for name in names if (place := placed(name)) is not None}
 
-    inputs, outputs = (all_placed([port.tensor for port in ports]) for ports in (graph.inputs, graph.outputs))
-    missing = [port.tensor for port in (*graph.inputs, *graph.outputs) if port.tensor not in {**inputs, **outputs}]
+    inputs, outputs = (
+        all_placed([port.tensor for port in ports]) for ports in (graph.inputs, graph.outputs)
+    )
+    missing = [
+        port.tensor
+        for port in (*graph.inputs, *graph.outputs)
+        if port.tensor not in {**inputs, **outputs}
+    ]
     if missing:
-        raise LoweringError(f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout")
+        raise LoweringError(
+            f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout"
+        )
     lasting = {*built.network.inputs, *built.network.results()}
     stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
     folded = {built.values[name].name for name in form.folds if name in inputs}
-    zeros = [(found.address, found.size) for name, found in compiled.tensors.items() if found.buffer.border or name in folded]
+    zeros = [
+        (found.address, found.size)
+        for name, found in compiled.tensors.items()
+        if found.buffer.border or name in folded
+    ]
     return Lowered(
-        program=compiled.data, text=compiled.text, program_at=compiled.program_at, registers=compiled.all_registers,
-        constants=[(compiled.constants_at, compiled.constants, "kernels and biases")] if compiled.constants.size else [],
-        zeros=sorted(set(zeros)), inputs=inputs, outputs=outputs, tensors=all_placed(stay), images=built.network.batch, memory=compiled.memory_size,
-        layers=_spans(compiled, built, params), params=dict(params))
+        program=compiled.data,
+        text=compiled.text,
+        program_at=compiled.program_at,
+        registers=compiled.all_registers,
+        constants=[(compiled.constants_at, compiled.constants, "kernels and biases")]
+        if compiled.constants.size
+        else [],
+        zeros=sorted(set(zeros)),
+        inputs=inputs,
+        outputs=outputs,
+        tensors=all_placed(stay),
+        images=built.network.batch,
+        memory=compiled.memory_size,
+        layers=_spans(compiled, built, params),
+        params=dict(params),
+    )
 
 
 def _compiled(network, params, memory_size):
@@ -49,16 +79,42 @@ def _compiled(network, params, memory_size):
     if not network.layers:
         raise LoweringError("no node of the network runs on the machine")
     try:
-        return compile_network(network, params, apart=True, zeroed=True, memory=int(memory_size * _APART), timing=SDRAM, local=True), True
+        return compile_network(
+            network,
+            params,
+            apart=True,
+            zeroed=True,
+            memory=int(memory_size * _APART),
+            timing=SDRAM,
+            local=True,
+        ), True
     except KernelError:
         pass
     try:
-        return compile_network(network, params, zeroed=True, memory=memory_size, timing=SDRAM, local=True), False
+        return compile_network(
+            network, params, zeroed=True, memory=memory_size, timing=SDRAM, local=True
+        ), False
     except KernelError as error:
-        weights = max((layer for layer in network.layers if layer.weights is not None), key=lambda layer: layer.weights.size, default=None)
-        tensor = max([*network.inputs, *(layer.result for layer in network.layers)], key=lambda t: t.height * t.width * t.pieces)
-        raise LoweringError(f"{error}; largest map: {tensor.name} with {tensor.height * tensor.width * tensor.pieces * SLOT} bytes"
-                            + (f", most weights: {weights.name} with {weights.weights.size}" if weights is not None else "")) from None
+        weights = max(
+            (layer for layer in network.layers if layer.weights is not None),
+            key=lambda layer: layer.weights.size,
+            default=None,
+        )
+        tensor = max(
+            [*network.inputs, *(layer.result for layer in network.layers)],
+            key=lambda t: t.height * t.width * t.pieces,
+        )
+        raise LoweringError(
+            (
+                f"{error}; largest map: {tensor.name} with "
+                f"{tensor.height * tensor.width * tensor.pieces * SLOT} bytes"
+            )
+            + (
+                f", most weights: {weights.name} with {weights.weights.size}"
+                if weights is not None
+                else ""
+            )
+        ) from None
 
 
 def _spans(compiled, built, params):
@@ -74,10 +130,21 @@ def _spans(compiled, built, params):
         at = end
     found, layers = [], {layer.name: layer for layer in built.network.layers}
     stop = ISA.store(ISA.encode("end")).hex()
-    for span, (before, after), (first, last) in zip(compiled.layers, pairwise([0, *marks]), pairwise(moved), strict=True):
+    for span, (before, after), (first, last) in zip(
+        compiled.layers, pairwise([0, *marks]), pairwise(moved), strict=True
+    ):
         names = span.name.split(" and ")
         nodes = tuple(dict.fromkeys(node for name in names for node in built.nodes[name]))
-        found.append(LayerSpan(nodes[-1], nodes, compiled.program_at + 4 * span.begin, compiled.program_at + 4 * span.end,
-                               sum(layers[name].macs for name in names), after - before, last - first,
-                               None if span.end == ends[-1] else ((4 * span.end, stop),)))
+        found.append(
+            LayerSpan(
+                nodes[-1],
+                nodes,
+                compiled.program_at + 4 * span.begin,
+                compiled.program_at + 4 * span.end,
+                sum(layers[name].macs for name in names),
+                after - before,
+                last - first,
+                None if span.end == ends[-1] else ((4 * span.end, stop),),
+            )
+        )
     return found

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A quantised graph as a network of the kernel library: one layer a node, or, ``fuse``, a sum and a pooling with the convolution before."""
+"""A quantised graph as a network of the kernel library: one layer a node, or, ``fuse``, a sum and a
+pooling with the convolution before."""
+
 import re
 from functools import singledispatchmethod
 
@@ -44,7 +46,8 @@ class Builder:
     quantised : Quantised
     form : Form of its graph
     types : str, type set
-    fuse : whether a sum or a pooling may be one layer with the convolution before it, whose own result then has no place
+    fuse : whether a sum or a pooling may be one layer with the convolution before it,
+        whose own result then has no place
     images : inputs that one run works on
 
     Attributes
@@ -58,6 +61,7 @@ class Builder:
     LoweringError
         Scales that differ where the machine wants one.
     """
+
     def __init__(self, quantised, form, types, fuse, images=1):
         self.graph, self.form, self.quantised = quantised.graph, form, quantised
         self.network = Network(types=types, batch=images)
@@ -68,13 +72,17 @@ class Builder:
         for node in self.graph.nodes:
             if self._fusing is None or node.name not in self._fusing.within:
                 self.values[node.output] = self._make(node)
-        kept = dict.fromkeys(self.values if not fuse else [port.tensor for port in self.graph.outputs])
+        kept = dict.fromkeys(
+            self.values if not fuse else [port.tensor for port in self.graph.outputs]
+        )
         self.network.output(*dict.fromkeys(self.values[name] for name in kept))
 
     def _input(self, name, index):
         grid = self.form.grids.get(name)
         shape = self.form.place(name)[1] if grid is None else grid.shape
-        self.values[name] = self.network.input(f"input_{index}", shape, fraction=0, split=name in self.form.split)
+        self.values[name] = self.network.input(
+            f"input_{index}", shape, fraction=0, split=name in self.form.split
+        )
 
     def _name(self, node, nodes=()):
         """Name of a layer."""
@@ -87,11 +95,17 @@ class Builder:
 
     def _equal(self, node):
         """Refuses a node whose tensors must have one scale and have not."""
-        names = [name for name in (*node.inputs, node.output) if self.graph.tensors[name].data is None]
+        names = [
+            name for name in (*node.inputs, node.output) if self.graph.tensors[name].data is None
+        ]
         steps = [self.quantised.scales[name].step for name in names]
         if not np.allclose(steps, steps[0], rtol=1e-9, atol=0):
-            raise LoweringError(f"{node.name}: {', '.join(f'{n} has steps of {s:g}' for n, s in zip(names, steps, strict=True))}; this machine wants "
-                                "one step for all")
+            raise LoweringError(
+                f"{node.name}: "
+                f"{', '.join(f'{n} has steps of {s:g}' for n, s in zip(names, steps, strict=True))}; "
+                f"this machine wants "
+                "one step for all"
+            )
 
     @singledispatchmethod
     def _make(self, node: Node):
@@ -104,7 +118,9 @@ class Builder:
         shift = np.asarray(integer.shift, np.int64)
         found = {"weight_fraction": shift, "fraction": 0, "split": node.output in self.form.split}
         if integer.bias is not None:
-            found.update(bias=integer.bias, bias_fraction=shift - np.asarray(integer.bias_shift, np.int64))
+            found.update(
+                bias=integer.bias, bias_fraction=shift - np.asarray(integer.bias_shift, np.int64)
+            )
         return integer.weights, found
 
     def _convolve(self, node, name, **post):
@@ -120,7 +136,12 @@ class Builder:
                 options[key] = np.tile(options[key], regular.columns.result)
         else:
             weights = weights.transpose(0, 3, 1, 2)
-            options.update(stride=node.stride, padding=(top, bottom, left, right), groups=node.groups, dilation=node.dilation)
+            options.update(
+                stride=node.stride,
+                padding=(top, bottom, left, right),
+                groups=node.groups,
+                dilation=node.dilation,
+            )
         return self.network.conv(name, self.values[node.inputs[0]], weights, **options)
 
     @_make.register
@@ -148,7 +169,9 @@ class Builder:
             return self.network.identity(self._name(node), source, factor=-1)
         if node.function == "abs":
             minus = self.network.identity(self._name(node), source, factor=-1, act="relu")
-            return self.network.identity(self._name(node), source, act="relu", residual=minus, order=0)
+            return self.network.identity(
+                self._name(node), source, act="relu", residual=minus, order=0
+            )
         return self.network.identity(self._name(node), source, act=_act(node))
 
     @_make.register
@@ -160,13 +183,25 @@ class Builder:
         joined = None if self._fusing is None else self._fusing.sums.get(node.name)
         if joined is not None:
             act = _act(joined.main.activation if joined.order == 0 else node.activation)
-            return self._convolve(joined.main, self._name(node, (joined.main.name, node.name, *nodes)), act=act, order=joined.order,
-                                  residual=self.values[joined.other], **pool)
+            return self._convolve(
+                joined.main,
+                self._name(node, (joined.main.name, node.name, *nodes)),
+                act=act,
+                order=joined.order,
+                residual=self.values[joined.other],
+                **pool,
+            )
         first, second = (self.values[name] for name in node.inputs)
         if node.function == "sub":
             first, second = second, first
-        return self.network.identity(self._name(node, (node.name, *nodes)), first, factor=-1 if node.function == "sub" else 1, residual=second,
-                                     act=_act(node.activation), **pool)
+        return self.network.identity(
+            self._name(node, (node.name, *nodes)),
+            first,
+            factor=-1 if node.function == "sub" else 1,
+            residual=second,
+            act=_act(node.activation),
+            **pool,
+        )
 
     # Windows
 
@@ -176,24 +211,37 @@ class Builder:
         pool = {"pool": node.window, "pool_stride": window_strides(self.graph, node)}
         maker = None if self._fusing is None else self._fusing.pools.get(node.name)
         if isinstance(maker, Conv):
-            return self._convolve(maker, self._name(node, (maker.name, node.name)), act=_act(maker.activation), **pool)
+            return self._convolve(
+                maker, self._name(node, (maker.name, node.name)), act=_act(maker.activation), **pool
+            )
         if maker is not None:
             self._equal(maker)
             return self._sum(maker, (node.name,), **pool)
         top, left, bottom, right = node.padding
-        return self.network.identity(self._name(node), self.values[node.inputs[0]], padding=(top, bottom, left, right), **pool)
+        return self.network.identity(
+            self._name(node),
+            self.values[node.inputs[0]],
+            padding=(top, bottom, left, right),
+            **pool,
+        )
 
     @_make.register
     def _(self, node: AveragePool):
         top, left, bottom, right = node.padding
-        return self._average(node, tuple(node.window), stride=window_strides(self.graph, node), padding=(top, bottom, left, right))
+        return self._average(
+            node,
+            tuple(node.window),
+            stride=window_strides(self.graph, node),
+            padding=(top, bottom, left, right),
+        )
 
     @_make.register
     def _(self, node: Reduce):
         return self._average(node, self.values[node.inputs[0]].shape[:2])
 
     def _average(self, node, window, **how):
-        """An average: by the quantiser's factor, where it chose one, else with its source's scale."""
+        """An average: by the quantiser's factor, where it chose one, else with its source's
+        scale."""
         integer = self.quantised.layers.get(node.name)
         if integer is None:
             self._equal(node)
@@ -210,14 +258,27 @@ class Builder:
             second = self.network.turned(self._name(node), second, batched=batched)
         # A kernel of slots whose other channels are zero.
         ones = np.eye(second.channels, dtype=np.int64)[:, :, None, None]
-        kernel = self.network.conv(self._name(node), second, ones, weight_fraction=0, fraction=0, full=True)
+        kernel = self.network.conv(
+            self._name(node), second, ones, weight_fraction=0, fraction=0, full=True
+        )
         places = int(self.quantised.layers[node.name].shift[0])
-        return self.network.product(self._name(node), self.values[node.inputs[0]], kernel, fraction=0, places=places, batched=batched)
+        return self.network.product(
+            self._name(node),
+            self.values[node.inputs[0]],
+            kernel,
+            fraction=0,
+            places=places,
+            batched=batched,
+        )
 
     @_make.register
     def _(self, node: Transpose):
         self._equal(node)
-        return self.network.turned(self._name(node), self.values[node.inputs[0]], batched=len(self.graph.shape(node.output)) == 3)
+        return self.network.turned(
+            self._name(node),
+            self.values[node.inputs[0]],
+            batched=len(self.graph.shape(node.output)) == 3,
+        )
 
     # By address, and channels put elsewhere
 
@@ -227,11 +288,20 @@ class Builder:
         return self.values[node.inputs[0]]
 
     def _ones(self, node, places, taps=(1, 1), tap=(0, 0), **options):
-        """A convolution of which each result channel is a source channel, or zero: ``places`` (of the result, of the source)."""
+        """A convolution of which each result channel is a source channel, or zero: ``places`` (of
+        the result, of the source)."""
         source = options.pop("source", None) or self.values[node.inputs[0]]
         weights = np.zeros((self.form.map_shape(node.output)[2], source.channels, *taps), np.int64)
         weights[(*places, *tap)] = 1
-        return self.network.conv(self._name(node), source, weights, weight_fraction=0, fraction=0, split=node.output in self.form.split, **options)
+        return self.network.conv(
+            self._name(node),
+            source,
+            weights,
+            weight_fraction=0,
+            fraction=0,
+            split=node.output in self.form.split,
+            **options,
+        )
 
     @_make.register
     def _(self, node: Concat):
@@ -250,11 +320,15 @@ class Builder:
         axes = len(node.before)
         sides = [(node.before[a], node.after[a]) for a in range(axes - 1)] + [(0, 0)] * (3 - axes)
         each = np.arange(self.values[node.inputs[0]].channels)
-        return self._ones(node, ((node.before[-1] if axes else 0) + each, each), padding=(*sides[0], *sides[1]))
+        return self._ones(
+            node, ((node.before[-1] if axes else 0) + each, each), padding=(*sides[0], *sides[1])
+        )
 
     @_make.register
     def _(self, node: Slice):
         self._equal(node)
         taps, tap, stride = slice_kernel(self.graph, node)
         each = np.arange(self.form.map_shape(node.output)[2])
-        return self._ones(node, (each, node.start[-1] + each * node.step[-1]), taps, tap, stride=stride)
+        return self._ones(
+            node, (each, node.start[-1] + each * node.step[-1]), taps, tap, stride=stride
+        )

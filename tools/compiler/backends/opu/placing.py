@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where the tensors of a compiled network lie, as layouts of the graph's tensors."""
+
 from .....gateware.cores.opu.types import SLOT
 from ...layout import Digit, Layout
 
@@ -7,8 +8,9 @@ __all__ = ["grid_layout", "layout_of"]
 
 
 def layout_of(placed, shape):
-    """Layout of a graph's tensor of ``shape`` at a Placed of the kernel library, the first axis counting inputs; ``None`` where digits
-    cannot say it: a flattened map whose pieces are not full."""
+    """Layout of a graph's tensor of ``shape`` at a Placed of the kernel library, the first axis
+    counting inputs; ``None`` where digits cannot say it: a flattened map whose pieces are not
+    full."""
     buffer, size = placed.buffer, placed.bits // 8
     tensor, slot = buffer.tensor, SLOT * size
     rows = [(tensor.height, buffer.row_slots * slot)]
@@ -27,8 +29,12 @@ def layout_of(placed, shape):
 
 
 def _sizes(tensor, axes):
-    return {0: (), 1: (tensor.channels,) if tensor.height == tensor.width == 1 else None,
-            2: (tensor.height, tensor.channels) if tensor.width == 1 else None, 3: tensor.shape}[axes]
+    return {
+        0: (),
+        1: (tensor.channels,) if tensor.height == tensor.width == 1 else None,
+        2: (tensor.height, tensor.channels) if tensor.width == 1 else None,
+        3: tensor.shape,
+    }[axes]
 
 
 def _channels(buffer, slot, size, each):
@@ -47,11 +53,22 @@ def grid_layout(placed, shape, grid):
     slot, (rows, columns, _), (down, across) = SLOT * size, grid.shape, grid.block
     start = placed.address + (buffer.at(0) - buffer.base) * 64
     each = buffer.tensor.each
-    if shape[2] >= each:                    # positions in pieces of their own
+    if shape[2] >= each:  # positions in pieces of their own
         pieces = shape[2] // each
-        column, channels = pieces * buffer.line_slots * slot, [Digit(3, pieces, buffer.line_slots * slot), Digit(3, each, size)]
+        column, channels = (
+            pieces * buffer.line_slots * slot,
+            [Digit(3, pieces, buffer.line_slots * slot), Digit(3, each, size)],
+        )
     else:
         column, channels = shape[2] * size, [Digit(3, shape[2], size)]
-    digits = [Digit(0, buffer.images, buffer.image_slots * slot), Digit(1, rows, buffer.row_slots * slot), Digit(1, down, across * column),
-              Digit(2, columns, slot), Digit(2, across, column), *channels]
-    return Layout(start, (buffer.images, *shape), f"int{placed.bits}", tuple(digits), (0, *grid.phase, 0))
+    digits = [
+        Digit(0, buffer.images, buffer.image_slots * slot),
+        Digit(1, rows, buffer.row_slots * slot),
+        Digit(1, down, across * column),
+        Digit(2, columns, slot),
+        Digit(2, across, column),
+        *channels,
+    ]
+    return Layout(
+        start, (buffer.images, *shape), f"int{placed.bits}", tuple(digits), (0, *grid.phase, 0)
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A graph in the machine's own form: what works channel by channel with constants becomes a layer with weights."""
+"""A graph in the machine's own form: what works channel by channel with constants becomes a layer
+with weights."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +15,8 @@ __all__ = ["prepare"]
 
 
 def prepare(graph, apart=()):
-    """A new graph; tensors keep their names. ``apart``: names of layers whose clip stands by itself."""
+    """A new graph; tensors keep their names. ``apart``: names of layers whose clip stands by
+    itself."""
     graph = with_own_scales(join_turned(graph), apart)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
@@ -29,12 +32,36 @@ def _sloped(node):
 def _leaky(graph, node):
     """alpha x + relu((1 - alpha) x)."""
     source, parts = node.inputs[0], []
-    for part, scale, activation in (("positive", 1 - node.alpha, Activation(name=f"{node.name}:relu", inputs=[], output="", function="relu")), ("sloped", node.alpha, None)):
+    for part, scale, activation in (
+        (
+            "positive",
+            1 - node.alpha,
+            Activation(name=f"{node.name}:relu", inputs=[], output="", function="relu"),
+        ),
+        ("sloped", node.alpha, None),
+    ):
         name = f"{node.output}:{part}"
         graph.tensors[name] = Tensor(name, graph.shape(node.output))
-        one = Affine(name=f"{node.name}:{part}", inputs=[source], output=name, origin=node.origin, scale=np.ones(1), shift=np.zeros(1), activation=activation)
+        one = Affine(
+            name=f"{node.name}:{part}",
+            inputs=[source],
+            output=name,
+            origin=node.origin,
+            scale=np.ones(1),
+            shift=np.zeros(1),
+            activation=activation,
+        )
         parts.append(_each_channel(graph, one, source, scale, 0.0))
-    return [*parts, Binary(name=node.name, inputs=[parts[1].output, parts[0].output], output=node.output, origin=node.origin, function="add")]
+    return [
+        *parts,
+        Binary(
+            name=node.name,
+            inputs=[parts[1].output, parts[0].output],
+            output=node.output,
+            origin=node.origin,
+            function="add",
+        ),
+    ]
 
 
 def _node(graph, node):
@@ -45,17 +72,31 @@ def _node(graph, node):
         return replace(node, inputs=list(node.inputs))
     flowing, values = found
     scale, shift = {
-        "add": (1.0, values), "sub": (1.0, -values) if flowing == 0 else (-1.0, values), "mul": (values, 0.0), "div": (1 / values, 0.0),
+        "add": (1.0, values),
+        "sub": (1.0, -values) if flowing == 0 else (-1.0, values),
+        "mul": (values, 0.0),
+        "div": (1 / values, 0.0),
     }[node.function]
     return _each_channel(graph, node, node.inputs[flowing], scale, shift)
 
 
 def _each_channel(graph, node, source, scale, shift):
-    """``scale`` * x + ``shift`` as a depthwise convolution, of a vector or a sequence as a dense layer."""
+    """``scale`` * x + ``shift`` as a depthwise convolution, of a vector or a sequence as a dense
+    layer."""
     shape = graph.shape(source)
     channels = shape[-1] if shape else 1
-    scale, shift = (np.broadcast_to(np.asarray(values, np.float64).reshape(-1), (channels,)).copy() for values in (scale, shift))
-    common = {"name": node.name, "inputs": [source], "output": node.output, "origin": node.origin, "bias": shift, "activation": node.activation}
+    scale, shift = (
+        np.broadcast_to(np.asarray(values, np.float64).reshape(-1), (channels,)).copy()
+        for values in (scale, shift)
+    )
+    common = {
+        "name": node.name,
+        "inputs": [source],
+        "output": node.output,
+        "origin": node.origin,
+        "bias": shift,
+        "activation": node.activation,
+    }
     if len(shape) == 3:
         return Conv(weights=scale.reshape(-1, 1, 1, 1), groups=channels, **common)
     return Dense(weights=np.diag(scale), steps=len(shape) == 2, **common)

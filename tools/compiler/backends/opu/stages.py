@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network that main memory does not hold as a whole, in stages that it holds one after the other."""
+"""A network that main memory does not hold as a whole, in stages that it holds one after the
+other."""
+
 from dataclasses import dataclass, field
 
 from ...graph import Graph
@@ -12,19 +14,35 @@ __all__ = ["Stage", "stages"]
 @dataclass(eq=False)
 class Stage(Graph):
     """Part of a graph; ``cuts``: names of its inputs that are no inputs of the network."""
+
     cuts: frozenset = field(default_factory=frozenset)
 
 
 def _part(quantised, first, last):
-    """Quantised of nodes ``first`` to ``last`` (exclusive): what it reads from before is an input, what is read behind it an output."""
+    """Quantised of nodes ``first`` to ``last`` (exclusive): what it reads from before is an input,
+    what is read behind it an output."""
     whole = quantised.graph.part(quantised.graph.nodes[first:last])
-    part = Stage(**vars(whole), cuts=frozenset({port.tensor for port in whole.inputs} - {port.tensor for port in quantised.graph.inputs}))
-    return Quantised(graph=part, scales={name: scale for name, scale in quantised.scales.items() if name in part.tensors},
-                     layers={node.name: quantised.layers[node.name] for node in part.nodes if node.name in quantised.layers})
+    part = Stage(
+        **vars(whole),
+        cuts=frozenset(
+            {port.tensor for port in whole.inputs}
+            - {port.tensor for port in quantised.graph.inputs}
+        ),
+    )
+    return Quantised(
+        graph=part,
+        scales={name: scale for name, scale in quantised.scales.items() if name in part.tensors},
+        layers={
+            node.name: quantised.layers[node.name]
+            for node in part.nodes
+            if node.name in quantised.layers
+        },
+    )
 
 
 def stages(quantised, lower):
-    """The fewest parts, one after the other, that ``lower`` (Quantised -> Lowered) takes; the whole if it takes that.
+    """The fewest parts, one after the other, that ``lower`` (Quantised -> Lowered) takes; the whole
+    if it takes that.
 
     Raises
     ------

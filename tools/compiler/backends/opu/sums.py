@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Partial sums of a layer in real numbers, in the order in which the machine makes them."""
+
 from itertools import zip_longest
 
 import numpy as np
@@ -12,34 +13,49 @@ __all__ = ["partial_sums"]
 
 
 def partial_sums(graph, form, node, values):
-    """Arrays [inputs, ..., out], one after every tap; ``values`` of the node's source, the bias is in the first."""
+    """Arrays [inputs, ..., out], one after every tap; ``values`` of the node's source, the bias is
+    in the first."""
     values = np.asarray(values, np.float64)
-    layer, source, weights = _layer(form, node, values.reshape(len(values), *form.place(node.inputs[0])[1]))
+    layer, source, weights = _layer(
+        form, node, values.reshape(len(values), *form.place(node.inputs[0])[1])
+    )
     top, bottom, left, right = layer.padding
     padded = np.pad(source, ((0, 0), (top, bottom), (left, right), (0, 0)))
     shape = len(values), layer.rows, layer.columns, layer.result.channels
-    total = np.zeros(shape) + (0.0 if node.bias is None else np.tile(node.bias, shape[3] // len(node.bias)))
+    total = np.zeros(shape) + (
+        0.0 if node.bias is None else np.tile(node.bias, shape[3] // len(node.bias))
+    )
     runs = runs_of_channels(layer)
     for parts in zip_longest(*(products_of_taps(layer, padded, weights, *run) for run in runs)):
         for (first, last, _), part in zip(runs, parts, strict=True):
             if part is not None:
                 total[..., first:last] += part
-        yield total.reshape(len(values), *graph.shape(node.output)).copy()      # columns of a block lie one after the other
+        yield total.reshape(
+            len(values), *graph.shape(node.output)
+        ).copy()  # columns of a block lie one after the other
 
 
 def _layer(form, node, source):
-    """The kernel library's layer of a node, its source folded, and its weights [out, in / groups, rows, columns]; the layer's own are
-    zero."""
+    """The kernel library's layer of a node, its source folded, and its weights [out, in / groups,
+    rows, columns]; the layer's own are zero."""
     network, grid = Network(), form.grids.get(node.inputs[0])
     regular = form.regular(node) if isinstance(node, Conv) else None
     options = {"weight_fraction": 0, "fraction": 0, "split": node.output in form.split}
     if regular is not None:
-        source, weights = source if grid is None else grid.pack(source), regular.weights(node.weights, node.groups)
+        source, weights = (
+            source if grid is None else grid.pack(source),
+            regular.weights(node.weights, node.groups),
+        )
         options.update(stride=regular.stride, padding=regular.padding)
     elif isinstance(node, Conv):
         top, left, bottom, right = node.padding
         weights = node.weights.transpose(0, 3, 1, 2)
-        options.update(stride=node.stride, padding=(top, bottom, left, right), groups=node.groups, dilation=node.dilation)
+        options.update(
+            stride=node.stride,
+            padding=(top, bottom, left, right),
+            groups=node.groups,
+            dilation=node.dilation,
+        )
     elif node.steps:
         weights = node.weights[:, :, None, None]
     else:

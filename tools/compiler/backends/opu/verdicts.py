@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which nodes the machine runs, and what stands in the way of the others."""
+
 from functools import singledispatch
 
 import numpy as np
@@ -31,7 +32,14 @@ from .form import map_shape
 
 __all__ = ["constant_of", "is_positive", "slice_kernel", "verdict", "window_strides"]
 
-_MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION = 7, 15, 1023, 15, 127, 15
+_MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION = (
+    7,
+    15,
+    1023,
+    15,
+    127,
+    15,
+)
 #: Taps of which at most one has a weight that is not zero, of a slice.
 _MOST_EMPTY = 64
 _YES = Verdict(NATIVE)
@@ -39,12 +47,19 @@ _YES = Verdict(NATIVE)
 
 def verdict(graph, node):
     """:class:`Verdict` on ``node``: every reason, one after the other."""
-    reasons = [f"{name} has {len(shape)} axes, at most 3 (rows, columns, channels)" for name in (*node.inputs, node.output)
-               if len(shape := graph.shape(name)) > 3]
+    reasons = [
+        f"{name} has {len(shape)} axes, at most 3 (rows, columns, channels)"
+        for name in (*node.inputs, node.output)
+        if len(shape := graph.shape(name)) > 3
+    ]
     if reasons:
         return Verdict(HOST, "; ".join(reasons))
-    sides = [f"{name} has {max(shape[:2])} positions a side, at most {_MOST_SIDE}" for name in (*node.inputs, node.output)
-             if graph.tensors[name].data is None and max((shape := map_shape(graph.shape(name)))[:2]) > _MOST_SIDE]
+    sides = [
+        f"{name} has {max(shape[:2])} positions a side, at most {_MOST_SIDE}"
+        for name in (*node.inputs, node.output)
+        if graph.tensors[name].data is None
+        and max((shape := map_shape(graph.shape(name)))[:2]) > _MOST_SIDE
+    ]
     given = _judge(node, graph)
     if sides and given.runs:
         return Verdict(HOST, "; ".join(sides))
@@ -53,8 +68,11 @@ def verdict(graph, node):
 
 def _limits(*limits):
     """Reasons of (name, values, lowest, highest) that are not kept."""
-    return [f"{name} {tuple(values)}, this machine takes {low} to {high}" for name, values, low, high in limits
-            if not all(low <= v <= high for v in values)]
+    return [
+        f"{name} {tuple(values)}, this machine takes {low} to {high}"
+        for name, values, low, high in limits
+        if not all(low <= v <= high for v in values)
+    ]
 
 
 def _activation(node):
@@ -62,12 +80,21 @@ def _activation(node):
     if node is None or node.function == "relu":
         return []
     if node.function == "leaky":
-        return [] if node.alpha == 0.125 else [f"leaky relu of slope {node.alpha:g}, this machine has 0.125"]
+        return (
+            []
+            if node.alpha == 0.125
+            else [f"leaky relu of slope {node.alpha:g}, this machine has 0.125"]
+        )
     if node.function == "clip":
-        if node.high > 0 and (node.low in (0, -np.inf) or (node.low < 0 and np.isclose(node.low, -node.high))):
+        if node.high > 0 and (
+            node.low in (0, -np.inf) or (node.low < 0 and np.isclose(node.low, -node.high))
+        ):
             return []
-        return [f"clip to {node.low:g}..{node.high:g}, this machine clips where its numbers end: from 0, from minus the upper end, or "
-                "from nowhere, to an upper end above 0"]
+        return [
+            f"clip to {node.low:g}..{node.high:g}, this machine clips where its numbers end: "
+            f"from 0, from minus the upper end, or "
+            "from nowhere, to an upper end above 0"
+        ]
     return [f"{node.function}, this machine has relu, leaky relu of slope 0.125 and clip"]
 
 
@@ -82,11 +109,21 @@ def _judge(node: Node, graph):
 
 @_judge.register
 def _(node: Conv, graph):
-    reasons = _limits(("stride", node.stride, 1, _MOST_STRIDE), ("padding", node.padding, 0, _MOST_PADDING),
-                      ("kernel", node.weights.shape[1:3], 1, _MOST_TAPS), ("dilation", node.dilation, 1, _MOST_DILATION))
+    reasons = _limits(
+        ("stride", node.stride, 1, _MOST_STRIDE),
+        ("padding", node.padding, 0, _MOST_PADDING),
+        ("kernel", node.weights.shape[1:3], 1, _MOST_TAPS),
+        ("dilation", node.dilation, 1, _MOST_DILATION),
+    )
     reasons += _activation(node.activation)
     if node.groups > 1:
-        return _answer(reasons, Verdict(DECOMPOSED, "as kernels that are zero outside their groups, in pieces of 16 channels"))
+        return _answer(
+            reasons,
+            Verdict(
+                DECOMPOSED,
+                "as kernels that are zero outside their groups, in pieces of 16 channels",
+            ),
+        )
     return _answer(reasons)
 
 
@@ -111,7 +148,8 @@ def _(node: Activation, graph):
 
 
 def constant_of(graph, node):
-    """(index of the operand that flows, constant) of a Binary with a constant that is one number, or one a channel; else ``None``."""
+    """(index of the operand that flows, constant) of a Binary with a constant that is one number,
+    or one a channel; else ``None``."""
     found = [graph.tensors[name].data for name in node.inputs]
     if len([c for c in found if c is not None]) != 1:
         return None
@@ -120,7 +158,11 @@ def constant_of(graph, node):
     channels = graph.shape(node.inputs[flowing])[-1:]
     if values.size != 1 and not (values.shape[-1:] == channels and values.size == channels[0]):
         return None
-    return (flowing, values.reshape(-1)) if graph.shape(node.output) == graph.shape(node.inputs[flowing]) else None
+    return (
+        (flowing, values.reshape(-1))
+        if graph.shape(node.output) == graph.shape(node.inputs[flowing])
+        else None
+    )
 
 
 @_judge.register
@@ -129,22 +171,41 @@ def _(node: Binary, graph):
     if constants:
         found = constant_of(graph, node)
         if found is None:
-            return Verdict(HOST, f"{node.function} with a constant of shape {graph.shape(constants[0])}, this machine takes one number, or one a channel")
+            return Verdict(
+                HOST,
+                f"{node.function} with a constant of shape {graph.shape(constants[0])}, this "
+                f"machine takes one number, or one a channel",
+            )
         if node.function == "div" and found[0] == 1:
             return Verdict(HOST, "a constant divided by a tensor")
-        return _answer(_activation(node.activation), Verdict(DECOMPOSED, "as a convolution of each channel by itself"))
+        return _answer(
+            _activation(node.activation),
+            Verdict(DECOMPOSED, "as a convolution of each channel by itself"),
+        )
     shapes = [graph.shape(name) for name in node.inputs]
     if node.function not in ("add", "sub"):
-        return Verdict(HOST, f"{node.function} of two tensors, this machine multiplies by constants alone")
+        return Verdict(
+            HOST, f"{node.function} of two tensors, this machine multiplies by constants alone"
+        )
     if shapes[0] != shapes[1]:
-        return Verdict(HOST, f"{node.function} of shapes {shapes[0]} and {shapes[1]}, this machine takes equal ones")
-    how = Verdict(NATIVE) if node.function == "add" else Verdict(DECOMPOSED, "as a sum with minus one times the second")
+        return Verdict(
+            HOST,
+            f"{node.function} of shapes {shapes[0]} and {shapes[1]}, this machine takes equal ones",
+        )
+    how = (
+        Verdict(NATIVE)
+        if node.function == "add"
+        else Verdict(DECOMPOSED, "as a sum with minus one times the second")
+    )
     return _answer(_activation(node.activation), how)
 
 
 @_judge.register
 def _(node: Affine, graph):
-    return _answer(_activation(node.activation), Verdict(DECOMPOSED, "as a convolution of each channel by itself"))
+    return _answer(
+        _activation(node.activation),
+        Verdict(DECOMPOSED, "as a convolution of each channel by itself"),
+    )
 
 
 def is_positive(graph, name):
@@ -154,33 +215,50 @@ def is_positive(graph, name):
         return False
     act = node if isinstance(node, Activation) else getattr(node, "activation", None)
     if act is not None:
-        return act.function in ("relu", "sigmoid", "hard_sigmoid", "exp", "sqrt", "abs") or (act.function == "clip" and act.low >= 0)
-    if isinstance(node, MaxPool | AveragePool | Reshape | Transpose | Slice | Concat) or (isinstance(node, Pad) and node.value >= 0):
+        return act.function in ("relu", "sigmoid", "hard_sigmoid", "exp", "sqrt", "abs") or (
+            act.function == "clip" and act.low >= 0
+        )
+    if isinstance(node, MaxPool | AveragePool | Reshape | Transpose | Slice | Concat) or (
+        isinstance(node, Pad) and node.value >= 0
+    ):
         return all(is_positive(graph, source) for source in node.inputs)
     return isinstance(node, Softmax) and not node.log
 
 
 def window_strides(graph, node):
-    """Strides of a pooling's window; one that is larger than the machine's is as good as its largest where there is one result only."""
+    """Strides of a pooling's window; one that is larger than the machine's is as good as its
+    largest where there is one result only."""
     shape, results = graph.shape(node.inputs[0]), graph.shape(node.output)
     lengths = [shape[a] + node.padding[a] + node.padding[a + 2] for a in (0, 1)]
-    return tuple(_MOST_STRIDE if s > _MOST_STRIDE and n == 1 and k + _MOST_STRIDE > length else s
-                 for s, n, k, length in zip(node.stride, results[:2], node.window, lengths, strict=True))
+    return tuple(
+        _MOST_STRIDE if s > _MOST_STRIDE and n == 1 and k + _MOST_STRIDE > length else s
+        for s, n, k, length in zip(node.stride, results[:2], node.window, lengths, strict=True)
+    )
 
 
 @_judge.register
 def _(node: MaxPool, graph):
-    reasons = _limits(("window", node.window, 1, _MOST_POOL), ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
-                      ("padding", node.padding, 0, _MOST_PADDING), ("dilation", node.dilation, 1, 1))
+    reasons = _limits(
+        ("window", node.window, 1, _MOST_POOL),
+        ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
+        ("padding", node.padding, 0, _MOST_PADDING),
+        ("dilation", node.dilation, 1, 1),
+    )
     if any(node.padding) and not is_positive(graph, node.inputs[0]):
-        reasons.append(f"padding {node.padding} around values that may be negative, this machine pads with zeros")
+        reasons.append(
+            f"padding {node.padding} around values that may be negative, this machine pads "
+            f"with zeros"
+        )
     return _answer(reasons)
 
 
 @_judge.register
 def _(node: AveragePool, graph):
-    reasons = _limits(("window", node.window, 1, _MOST_TAPS), ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
-                      ("padding", node.padding, 0, _MOST_PADDING))
+    reasons = _limits(
+        ("window", node.window, 1, _MOST_TAPS),
+        ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
+        ("padding", node.padding, 0, _MOST_PADDING),
+    )
     if any(node.padding) and not node.include_padding:
         reasons.append(f"padding {node.padding} that does not count, this machine counts it")
     return _answer(reasons)
@@ -191,20 +269,42 @@ def _(node: Reduce, graph):
     shape = graph.shape(node.inputs[0])
     axes = {axis % len(shape) for axis in node.axes}
     whole = set(range(len(shape) - 1))
-    if node.function != "mean" or not axes or axes != whole or max(map_shape(shape)[:2]) > _MOST_TAPS:
-        return Verdict(HOST, f"{node.function} over axes {tuple(sorted(axes))} of {shape}, this machine takes the mean over all positions of at most "
-                             f"{_MOST_TAPS} a side")
+    if (
+        node.function != "mean"
+        or not axes
+        or axes != whole
+        or max(map_shape(shape)[:2]) > _MOST_TAPS
+    ):
+        return Verdict(
+            HOST,
+            f"{node.function} over axes {tuple(sorted(axes))} of {shape}, this machine takes "
+            f"the mean over all positions of at most "
+            f"{_MOST_TAPS} a side",
+        )
     return Verdict(DECOMPOSED, "as an average")
 
 
 @_judge.register
 def _(node: Reshape, graph):
     source, result = graph.shape(node.inputs[0]), graph.shape(node.output)
-    flat = len(result) == 1 and all(isinstance(reader, Dense) for reader in graph.readers(node.output)) and node.output not in graph.kept()
-    first = len(source) == 1 and graph.maker(node.inputs[0]) is None and len(graph.readers(node.inputs[0])) == 1 and node.inputs[0] not in graph.kept()
+    flat = (
+        len(result) == 1
+        and all(isinstance(reader, Dense) for reader in graph.readers(node.output))
+        and node.output not in graph.kept()
+    )
+    first = (
+        len(source) == 1
+        and graph.maker(node.inputs[0]) is None
+        and len(graph.readers(node.inputs[0])) == 1
+        and node.inputs[0] not in graph.kept()
+    )
     if map_shape(source) == map_shape(result) or flat or (first and _regular(map_shape(result))):
         return _YES
-    return Verdict(HOST, f"reshape of {source} to {result}, this machine flattens for dense layers, shapes inputs that are vectors, and drops axes of length 1")
+    return Verdict(
+        HOST,
+        f"reshape of {source} to {result}, this machine flattens for dense layers, shapes "
+        f"inputs that are vectors, and drops axes of length 1",
+    )
 
 
 def _regular(shape):
@@ -216,7 +316,11 @@ def _regular(shape):
 def _(node: Concat, graph):
     shape = graph.shape(node.output)
     if node.axis % len(shape) != len(shape) - 1:
-        return Verdict(HOST, f"concat along axis {node.axis % len(shape)} of {len(shape)}, this machine joins channels (axis {len(shape) - 1})")
+        return Verdict(
+            HOST,
+            f"concat along axis {node.axis % len(shape)} of {len(shape)}, this machine joins "
+            f"channels (axis {len(shape) - 1})",
+        )
     if any(graph.tensors[name].data is not None for name in node.inputs):
         return Verdict(HOST, "concat with a constant, this machine joins tensors that flow")
     return Verdict(DECOMPOSED, "as convolutions that put channels in their places, added up")
@@ -226,12 +330,15 @@ def _(node: Concat, graph):
 def _(node: Pad, graph):
     reasons = [] if node.value == 0 else [f"pad with {node.value:g}, this machine pads with 0"]
     sides = (*node.before[:-1], *node.after[:-1])
-    reasons += _limits(("pad", sides, 0, _MOST_PADDING)) + _limits(("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20))
+    reasons += _limits(("pad", sides, 0, _MOST_PADDING)) + _limits(
+        ("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20)
+    )
     return _answer(reasons, Verdict(DECOMPOSED, "as a convolution with one on a padded map"))
 
 
 def slice_kernel(graph, node):
-    """Kernel (rows, columns), its one tap (row, column) and strides that make a slice: as large as leaves exactly its rows and columns."""
+    """Kernel (rows, columns), its one tap (row, column) and strides that make a slice: as large as
+    leaves exactly its rows and columns."""
     rows, columns, _ = map_shape(graph.shape(node.inputs[0]))
     high, wide, _ = map_shape(graph.shape(node.output))
     axes = {1: (None, None), 2: (0, None), 3: (0, 1)}[len(node.start)]
@@ -249,22 +356,31 @@ def _(node: Slice, graph):
     size, _, step = slice_kernel(graph, node)
     reasons = _limits(("step", step, 1, _MOST_STRIDE))
     if size[0] * size[1] > _MOST_EMPTY or max(size) > _MOST_TAPS:
-        reasons.append(f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends, this machine takes at most "
-                       f"{_MOST_EMPTY} of (rows + 1) * (columns + 1)")
+        reasons.append(
+            f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends, "
+            f"this machine takes at most "
+            f"{_MOST_EMPTY} of (rows + 1) * (columns + 1)"
+        )
     return _answer(reasons, Verdict(DECOMPOSED, "as a convolution with a single one"))
 
 
 @_judge.register
 def _(node: MatMul, graph):
     reason = against_product(graph, node)
-    return Verdict(HOST, reason) if reason else Verdict(DECOMPOSED, "positions of the second as a kernel")
+    return (
+        Verdict(HOST, reason)
+        if reason
+        else Verdict(DECOMPOSED, "positions of the second as a kernel")
+    )
 
 
 @_judge.register
 def _(node: Transpose, graph):
     if turns(graph, node):
         return Verdict(DECOMPOSED, "as a product of ones on a diagonal")
-    return Verdict(HOST, f"transpose to {node.order}, this machine swaps the last two of two or three axes")
+    return Verdict(
+        HOST, f"transpose to {node.order}, this machine swaps the last two of two or three axes"
+    )
 
 
 @_judge.register(Softmax)
@@ -272,9 +388,14 @@ def _(node: Transpose, graph):
 @_judge.register(Gru)
 @_judge.register(LayerNorm)
 def _(node, graph):
-    return Verdict(HOST, {
-        "softmax": "softmax, this machine has no exponential",
-        "lstm": "gates of an LSTM, this machine multiplies by constants alone and has no sigmoid",
-        "gru": "gates of a GRU, this machine multiplies by constants alone and has no sigmoid",
-        "layernorm": "layer normalisation, this machine has no division and no root",
-    }[node.kind])
+    return Verdict(
+        HOST,
+        {
+            "softmax": "softmax, this machine has no exponential",
+            "lstm": (
+                "gates of an LSTM, this machine multiplies by constants alone and has no sigmoid"
+            ),
+            "gru": "gates of a GRU, this machine multiplies by constants alone and has no sigmoid",
+            "layernorm": "layer normalisation, this machine has no division and no root",
+        }[node.kind],
+    )

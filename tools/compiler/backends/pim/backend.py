@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's side of the compiler."""
+
 import numpy as np
 
 from quintet.gateware.cores.pim.image.image import Writer
@@ -20,7 +21,17 @@ from ...graph import (
 )
 from ...layout import dense_layout
 from ...quantised import Arithmetic
-from ..base import DECOMPOSED, HOST, NATIVE, Backend, LayerSpan, Lowered, LoweringError, Placed, Verdict
+from ..base import (
+    DECOMPOSED,
+    HOST,
+    NATIVE,
+    Backend,
+    LayerSpan,
+    Lowered,
+    LoweringError,
+    Placed,
+    Verdict,
+)
 from ..products import join_turned
 from .arrays.assign import assign
 from .arrays.needs import empty_numbers, layer_needs, unique
@@ -45,14 +56,19 @@ def _whole(graph, node):
 
 
 def _repeats(shape, result, most):
-    """Whether a tensor of ``shape`` is that of ``result``, or comes again and again along the axes in front of it, ``most`` elements at most."""
+    """Whether a tensor of ``shape`` is that of ``result``, or comes again and again along the axes
+    in front of it, ``most`` elements at most."""
     own = (1,) * (len(result) - len(shape)) + tuple(shape)
     same = next((k for k, length in enumerate(own) if length > 1), len(own))
-    return tuple(result[same:]) == own[same:] and (own == tuple(result) or np.prod(own, dtype=int) <= most)
+    return tuple(result[same:]) == own[same:] and (
+        own == tuple(result) or np.prod(own, dtype=int) <= most
+    )
 
 
 class PIMBackend(Backend):
-    """Activations of 16 bits where the build multiplies them (``x_bits``), weights of 8; sums are exact."""
+    """Activations of 16 bits where the build multiplies them (``x_bits``), weights of 8; sums are
+    exact."""
+
     isa = "pim"
     #: Of the network: where there are several, each fills the arrays anew.
     _programs = 0
@@ -74,18 +90,36 @@ class PIMBackend(Backend):
         if isinstance(node, Binary):
             return self._binary(graph, node)
         if isinstance(node, MaxPool):
-            return Verdict(NATIVE) if node.dilation == (1, 1) else Verdict(HOST, f"dilation = {list(node.dilation)}: 1 is taken")
+            return (
+                Verdict(NATIVE)
+                if node.dilation == (1, 1)
+                else Verdict(HOST, f"dilation = {list(node.dilation)}: 1 is taken")
+            )
         if isinstance(node, AveragePool):
             whole = _whole(graph, node)
             if not whole and not node.include_padding and any(node.padding):
                 return Verdict(HOST, "padding that does not count: include_padding = 1 is taken")
-            return Verdict(NATIVE) if whole else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
+            return (
+                Verdict(NATIVE)
+                if whole
+                else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
+            )
         if isinstance(node, Concat):
             constants = [name for name in node.inputs if graph.tensors[name].data is not None]
-            return Verdict(HOST, f"constant {constants[0]} among what is joined: tensors that flow are taken") if constants else Verdict(NATIVE)
+            return (
+                Verdict(
+                    HOST,
+                    f"constant {constants[0]} among what is joined: tensors that flow are taken",
+                )
+                if constants
+                else Verdict(NATIVE)
+            )
         if isinstance(node, Lstm | Gru):
             if wants_too_much(graph, node):
-                return Verdict(HOST, f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share")
+                return Verdict(
+                    HOST,
+                    f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share",
+                )
             return verdict_of_recurrent(graph, node, self.params)
         if isinstance(node, MatMul):
             return verdict_of_product(graph, node, self.params)
@@ -101,30 +135,57 @@ class PIMBackend(Backend):
         if not self.params["act_unit"]:
             return Verdict(HOST, f"{node.function}: a build with act_unit has it")
         if wants_too_much(graph, node):
-            return Verdict(HOST, f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others share")
+            return Verdict(
+                HOST,
+                f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others "
+                f"share",
+            )
         return Verdict(NATIVE)
 
     def _binary(self, graph, node):
         shapes, result = [graph.shape(name) for name in node.inputs], graph.shape(node.output)
-        if (node.function not in ("add", "sub", "mul") or any(graph.tensors[name].data is not None for name in node.inputs) or result not in shapes
-                or not all(_repeats(shape, result, most_repeated(self.params)) for shape in shapes)):
-            return Verdict(HOST, f"{node.function} of {' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: add, sub and mul of two tensors of one shape "
-                                 f"are taken, or where one repeats along the axes in front, {most_repeated(self.params)} elements at most")
+        if (
+            node.function not in ("add", "sub", "mul")
+            or any(graph.tensors[name].data is not None for name in node.inputs)
+            or result not in shapes
+            or not all(_repeats(shape, result, most_repeated(self.params)) for shape in shapes)
+        ):
+            return Verdict(
+                HOST,
+                f"{node.function} of "
+                f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: add, sub and "
+                f"mul of two tensors of one shape "
+                f"are taken, or where one repeats along the axes in front, "
+                f"{most_repeated(self.params)} elements at most",
+            )
         if node.function == "mul" and self.params["max_biw"] < 32:
-            return Verdict(HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}")
+            return Verdict(
+                HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}"
+            )
         return Verdict(NATIVE)
 
     def prepare(self, graph):
-        """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units that their tables ask for; what the arrays do not hold at
-        once comes in pieces."""
+        """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units
+        that their tables ask for; what the arrays do not hold at once comes in pieces."""
         from dataclasses import replace
+
         graph, nodes = join_turned(graph), []
         for node in graph.nodes:
             if isinstance(node, AveragePool) and not _whole(graph, node):
                 channels = graph.shape(node.inputs[0])[2]
-                weights = np.full((channels, *node.window, 1), 1 / (node.window[0] * node.window[1]))
-                node = Conv(name=node.name, inputs=list(node.inputs), output=node.output, origin=node.origin, weights=weights, stride=node.stride,
-                            padding=node.padding, groups=channels)
+                weights = np.full(
+                    (channels, *node.window, 1), 1 / (node.window[0] * node.window[1])
+                )
+                node = Conv(
+                    name=node.name,
+                    inputs=list(node.inputs),
+                    output=node.output,
+                    origin=node.origin,
+                    weights=weights,
+                    stride=node.stride,
+                    padding=node.padding,
+                    groups=channels,
+                )
             nodes.append(node)
         return in_pieces(with_units(replace(graph, nodes=nodes)), self.params, self._held)
 
@@ -142,13 +203,24 @@ class PIMBackend(Backend):
 
     def _held(self, nodes, graph):
         try:
-            assign(unique(layer_needs(empty_numbers(graph.part(nodes), self.bits[0]), self.params)), self.params)
+            assign(
+                unique(layer_needs(empty_numbers(graph.part(nodes), self.bits[0]), self.params)),
+                self.params,
+            )
         except LoweringError:
             return False
         return True
 
     def arithmetic(self, graph, node):
-        common = {"bits": self.bits[0], "reads": self.bits, "out_bits": self.bits, "weight_bits": 8, "bias_bits": 32, "shifts": (0, 47), "clips": True}
+        common = {
+            "bits": self.bits[0],
+            "reads": self.bits,
+            "out_bits": self.bits,
+            "weight_bits": 8,
+            "bias_bits": 32,
+            "shifts": (0, 47),
+            "clips": True,
+        }
         if isinstance(node, Conv | Dense):
             return Arithmetic(**common)
         if isinstance(node, Lstm | Gru):
@@ -156,19 +228,38 @@ class PIMBackend(Backend):
             return Arithmetic(**{**common, "out_bits": (16,)}, source_step=sums, result_step=result)
         if isinstance(node, Activation) and node.function in TABLES:
             source, result = table_steps(self.bits[0])
-            return Arithmetic(**{**common, "weight_bits": None, "reads": self.bits[:1], "out_bits": self.bits[:1]}, source_step=source, result_step=result)
+            return Arithmetic(
+                **{
+                    **common,
+                    "weight_bits": None,
+                    "reads": self.bits[:1],
+                    "out_bits": self.bits[:1],
+                },
+                source_step=source,
+                result_step=result,
+            )
         if isinstance(node, MatMul):
             before = places_before(graph.shape(node.inputs[0])[-1], self.bits[0])
             return Arithmetic(**{**common, "weight_bits": None, "shifts": (before, 30 + before)})
         if isinstance(node, Binary) and node.function == "mul":
             return Arithmetic(**{**common, "weight_bits": None, "shifts": (0, 30)})
-        return Arithmetic(**{**common, "weight_bits": None}, equal_scales=isinstance(node, Binary | Concat), same_scale=not isinstance(node, Binary | Concat))
+        return Arithmetic(
+            **{**common, "weight_bits": None},
+            equal_scales=isinstance(node, Binary | Concat),
+            same_scale=not isinstance(node, Binary | Concat),
+        )
 
     def reference(self, quantised, inputs, keep=False):
         values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
         for node in quantised.graph.nodes:
-            values[node.output] = run_node(quantised, node, [values[name] for name in node.inputs], self.params)
-        return values if keep else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
+            values[node.output] = run_node(
+                quantised, node, [values[name] for name in node.inputs], self.params
+            )
+        return (
+            values
+            if keep
+            else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
+        )
 
     def lower(self, quantised, *, keep=False):
         return self._lower(quantised, [] if keep else self._chosen(quantised), 0)
@@ -184,7 +275,8 @@ class PIMBackend(Backend):
 
     def _lower(self, quantised, joined, at):
         """The program at byte address ``at``, its tensors behind it."""
-        # Addresses are offsets of instructions: the program's own size is needed first, and does not depend on them.
+        # Addresses are offsets of instructions: the program's own size is needed first, and does
+        # not depend on them.
         size = 0
         for _ in range(4):
             writer = ProgramWriter(quantised, self.params, joined)
@@ -199,24 +291,69 @@ class PIMBackend(Backend):
             raise LoweringError("the program finds no size of its own")
         if end > self.memory_size:
             name = max(writer.places, key=lambda n: quantised.graph.tensors[n].size)
-            raise LoweringError(f"the network takes {end:,} bytes of main memory, there are {self.memory_size:,}; program and weights take {len(data):,}, the "
-                                f"largest tensor is {name} ({quantised.graph.tensors[name].size * writer.size(name):,} bytes)")
+            raise LoweringError(
+                f"the network takes {end:,} bytes of main memory, there are "
+                f"{self.memory_size:,}; program and weights take {len(data):,}, the "
+                f"largest tensor is {name} "
+                f"({quantised.graph.tensors[name].size * writer.size(name):,} bytes)"
+            )
         return self._lowered(quantised, writer, laid, at, end, joined)
 
     def _lowered(self, quantised, writer, laid, at, end, joined):
         graph, data = quantised.graph, laid.data
 
         def placed(name):
-            return Placed(name, dense_layout(writer.places[name], (1, *graph.shape(name)), f"int{8 * writer.size(name)}"))
+            return Placed(
+                name,
+                dense_layout(
+                    writer.places[name], (1, *graph.shape(name)), f"int{8 * writer.size(name)}"
+                ),
+            )
 
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
         held -= {node.output for some in joined for node in some.nodes[:-1]}
         layers = []
-        for (names, _, _), cut, (cycles, moved) in zip(writer.stretches, writer.cuts(laid.core_table), program_cycles(writer, self._programs > 1), strict=True):
+        for (names, _, _), cut, (cycles, moved) in zip(
+            writer.stretches,
+            writer.cuts(laid.core_table),
+            program_cycles(writer, self._programs > 1),
+            strict=True,
+        ):
             nodes = [node for node in graph.nodes if node.name in names]
-            layers.append(LayerSpan(names[-1], names, None, None, sum(graph.macs(node) for node in nodes), cycles, moved, cut))
+            layers.append(
+                LayerSpan(
+                    names[-1],
+                    names,
+                    None,
+                    None,
+                    sum(graph.macs(node) for node in nodes),
+                    cycles,
+                    moved,
+                    cut,
+                )
+            )
         p = self.params
-        return Lowered(program=data, text="", program_at=at, registers={"program_address": at, "program_length": len(data), "run_flags": 0},
-                       again={"run_flags": 1}, inputs={port.tensor: placed(port.tensor) for port in graph.inputs},
-                       outputs={port.tensor: placed(port.tensor) for port in graph.outputs}, tensors={name: placed(name) for name in sorted(held)},
-                       memory=end, layers=layers, params={key: p[key] for key in ("cores", "xb_rows", "xb_cols", "arrays", "lmem_bytes", "max_biw", "x_bits")})
+        return Lowered(
+            program=data,
+            text="",
+            program_at=at,
+            registers={"program_address": at, "program_length": len(data), "run_flags": 0},
+            again={"run_flags": 1},
+            inputs={port.tensor: placed(port.tensor) for port in graph.inputs},
+            outputs={port.tensor: placed(port.tensor) for port in graph.outputs},
+            tensors={name: placed(name) for name in sorted(held)},
+            memory=end,
+            layers=layers,
+            params={
+                key: p[key]
+                for key in (
+                    "cores",
+                    "xb_rows",
+                    "xb_cols",
+                    "arrays",
+                    "lmem_bytes",
+                    "max_biw",
+                    "x_bits",
+                )
+            },
+        )

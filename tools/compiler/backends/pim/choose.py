@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which layers run together, as chains or side by side: neighbours are joined while the estimated cycles of the whole program fall."""
+"""Which layers run together, as chains or side by side: neighbours are joined while the estimated
+cycles of the whole program fall."""
+
 from dataclasses import replace
 
 from ...graph import Conv
@@ -18,29 +20,43 @@ __all__ = ["choose_joined"]
 
 #: Nodes of a chain at most.
 _MOST = 10
-#: Ways to have a stretch of layers side by side that are planned, and those that are written out to be compared.
+#: Ways to have a stretch of layers side by side that are planned, and those that are written out to
+#: be compared.
 _LOOKED, _TRIED = 3, 3
-#: Where tensors lie while programs are compared: any place that takes as long to write as that of the end.
+#: Where tensors lie while programs are compared: any place that takes as long to write as that of
+#: the end.
 _PLACES = 1 << 20
 
 
 def choose_joined(quantised, params):
-    """List of :class:`~.joined.Joined` for :class:`ProgramWriter`: of all candidates the one whose program ends first by the instructions' timing."""
+    """List of :class:`~.joined.Joined` for :class:`ProgramWriter`: of all candidates the one whose
+    program ends first by the instructions' timing."""
     writer, matrices = ProgramWriter(quantised, params), _matrices(quantised, params)
     writer.place_all(_PLACES)
     room = {core: params["lmem_bytes"] for core in range(params["cores"])}
 
     def planned(found):
-        """With plans in place of what the cores have to do at least, the best first; without those that local memories do not hold."""
+        """With plans in place of what the cores have to do at least, the best first; without those
+        that local memories do not hold."""
         plans = [(plan_stages(joined[0].stages, room), joined) for joined in found]
-        found = [[replace(joined[0], plan=plan), *joined[1:]] for plan, joined in plans if plan is not None]
+        found = [
+            [replace(joined[0], plan=plan), *joined[1:]]
+            for plan, joined in plans
+            if plan is not None
+        ]
         return sorted(found, key=lambda joined: _cycles(quantised, params, joined))
 
     # What looks best is looked at closer, step by step.
     found = planned(_side_by_side(quantised, params, writer, matrices, room))[:_TRIED]
     candidates = [_chains(quantised, params, [])]
     for joined in found:
-        candidates += [joined, [replace(joined[0], plan=rehearsed(joined[0].stages, joined[0].plan, writer)), *joined[1:]]]
+        candidates += [
+            joined,
+            [
+                replace(joined[0], plan=rehearsed(joined[0].stages, joined[0].plan, writer)),
+                *joined[1:],
+            ],
+        ]
     cycles = [played(quantised, params, joined) for joined in candidates]
     return candidates[cycles.index(min(cycles))] if min(cycles) < float("inf") else []
 
@@ -48,14 +64,22 @@ def choose_joined(quantised, params):
 def _matrices(quantised, params):
     """Node name -> list of Matrix of every convolution on a core that does all channels."""
     graph = quantised.graph
-    return {node.name: matrices_of(node, quantised.layers[node.name], params, graph.shape(node.output)[1], whole=True)
-            for node in graph.nodes if isinstance(node, Conv)}
+    return {
+        node.name: matrices_of(
+            node, quantised.layers[node.name], params, graph.shape(node.output)[1], whole=True
+        )
+        for node in graph.nodes
+        if isinstance(node, Conv)
+    }
 
 
 def _chains(quantised, params, others):
     """Chains among the nodes that are not in ``others``."""
     graph, chains = quantised.graph, []
-    nodes, taken = [node for node in graph.nodes if not isinstance(node, IN_PLACE)], {node.name for some in others for node in some.nodes}
+    nodes, taken = (
+        [node for node in graph.nodes if not isinstance(node, IN_PLACE)],
+        {node.name for some in others for node in some.nodes},
+    )
     matrices = _matrices(quantised, params)
     lowest, first = _cycles(quantised, params, []), 0
     while first < len(nodes):
@@ -76,15 +100,24 @@ def _chains(quantised, params, others):
 
 
 def _side_by_side(quantised, params, writer, matrices, room):
-    """Ways to have layers side by side, lists of :class:`Joined`, the one with stages first: in every stretch that can be, from one of the
-    nodes on that a single tensor leads to; the rest in chains. Their plans are empty and say what the core with most to do has to do."""
+    """Ways to have layers side by side, lists of :class:`Joined`, the one with stages first: in
+    every stretch that can be, from one of the nodes on that a single tensor leads to; the rest in
+    chains. Their plans are empty and say what the core with most to do has to do."""
     graph, first = quantised.graph, 0
     nodes = [node for node in graph.nodes if not isinstance(node, IN_PLACE)]
     while first < len(nodes) and params["cores"] > 1:
-        end = next((end for end in range(len(nodes), first + 1, -1) if may_join(graph, nodes[first:end])), first + 1)
+        end = next(
+            (end for end in range(len(nodes), first + 1, -1) if may_join(graph, nodes[first:end])),
+            first + 1,
+        )
         for begin in range(first, end - 1):
             some = nodes[begin:end]
-            if len({name for node in some for name in node.inputs} - {node.output for node in some}) == 1:
+            if (
+                len(
+                    {name for node in some for name in node.inputs} - {node.output for node in some}
+                )
+                == 1
+            ):
                 chains = _chains(quantised, params, [Joined(some)])
                 found = []
                 for cycles, homes in cuts(graph, some, writer.size, matrices, params):
@@ -92,20 +125,37 @@ def _side_by_side(quantised, params, writer, matrices, room):
                     if stages.fits(stages.least(), room):
                         joined = [Joined(some, stages, Plan({}, {}, cycles)), *chains]
                         found.append((_cycles(quantised, params, joined), len(found), joined))
-                yield from (joined for cycles, _, joined in sorted(found)[:_LOOKED] if cycles < float("inf"))
+                yield from (
+                    joined for cycles, _, joined in sorted(found)[:_LOOKED] if cycles < float("inf")
+                )
         first = end
 
 
 def _holds(quantised, params, chain, matrices):
     """Whether local memory holds the rings, in a band at the map's edge and in one inside."""
-    size, height = ProgramWriter(quantised, params).size, quantised.graph.shape(chain.nodes[-1].output)[0]
+    size, height = (
+        ProgramWriter(quantised, params).size,
+        quantised.graph.shape(chain.nodes[-1].output)[0],
+    )
     quarter = -(-height // 4)
-    return all(chain.band(quantised.graph, size, matrices, params, first, min(first + quarter, height), spare=False)[1] is not None
-               for first in (0, height // 4))
+    return all(
+        chain.band(
+            quantised.graph,
+            size,
+            matrices,
+            params,
+            first,
+            min(first + quarter, height),
+            spare=False,
+        )[1]
+        is not None
+        for first in (0, height // 4)
+    )
 
 
 def _cycles(quantised, params, joined):
-    """Estimate of the whole, before anything is written; infinite where the arrays do not hold it."""
+    """Estimate of the whole, before anything is written; infinite where the arrays do not hold
+    it."""
     try:
         needs = layer_needs(quantised, params, joined)
         assign(unique(needs), params)
@@ -113,11 +163,17 @@ def _cycles(quantised, params, joined):
         return float("inf")
     staged = [some for some in joined if some.stages is not None]
     apart = {node.name for some in staged for node in some.nodes}
-    total = sum(some.plan.cycles for some in staged) + sum(need.time(len(need.cores)) for need in unique(needs) if need.homes is None)
+    total = sum(some.plan.cycles for some in staged) + sum(
+        need.time(len(need.cores)) for need in unique(needs) if need.homes is None
+    )
     weighted = {node.name for node, _, _ in needs} | apart
     together = {id(node): some.nodes for some in joined for node in some.nodes}
     for node in quantised.graph.nodes:
         nodes = together.get(id(node), [node])
-        if node is nodes[-1] and not isinstance(node, IN_PLACE) and not any(n.name in weighted for n in nodes):
+        if (
+            node is nodes[-1]
+            and not isinstance(node, IN_PLACE)
+            and not any(n.name in weighted for n in nodes)
+        ):
             total += floor(quantised, nodes)
     return total

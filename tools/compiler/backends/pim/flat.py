@@ -1,23 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers without neighbourhoods on one core: vectors through local memory in pieces."""
+
 from .arrays.matrices import dense_pieces
 
-__all__ = ["DenseColumns", "Products", "Repeated", "add_rows", "average_channels", "copy_rows", "flat", "most_repeated"]
+__all__ = [
+    "DenseColumns",
+    "Products",
+    "Repeated",
+    "add_rows",
+    "average_channels",
+    "copy_rows",
+    "flat",
+    "most_repeated",
+]
 
 #: Elements of a piece of a vector; two sources and a result are in local memory at a time.
 _PIECE = 1024
 
 
 def most_repeated(params):
-    """Elements of an operand that repeats itself, at most: local memory holds them beside the pieces."""
+    """Elements of an operand that repeats itself, at most: local memory holds them beside the
+    pieces."""
     return params["lmem_bytes"] // 8
 
 
 class Repeated:
-    """An operand that begins anew every ``period`` elements, from the global address ``source``; see :func:`most_repeated`.
+    """An operand that begins anew every ``period`` elements, from the global address ``source``;
+    see :func:`most_repeated`.
 
-    It is brought into local memory once, and there stands as often as a piece of ``piece`` elements may reach over, wherever that begins.
+    It is brought into local memory once, and there stands as often as a piece of ``piece`` elements
+    may reach over, wherever that begins.
     """
+
     def __init__(self, core, pointer, source, period, piece, size, what):
         self._period, self._size = period, size
         self._at = core.allocate((period + piece) * size, what)
@@ -34,11 +48,19 @@ class Repeated:
 
 
 def flat(core, pointer, sources, target, first, count, size, what, work, most=_PIECE):
-    """``count`` elements from ``first`` on, of the global addresses ``sources``, through ``work(result, operands, elements)`` to ``target``, in pieces of at
-    most ``most``. A source that repeats itself is a pair (global address, period)."""
+    """``count`` elements from ``first`` on, of the global addresses ``sources``, through
+    ``work(result, operands, elements)`` to ``target``, in pieces of at most ``most``. A source that
+    repeats itself is a pair (global address, period)."""
     piece = min(most, count)
-    repeated = {k: Repeated(core, pointer, *source, piece, size, what) for k, source in enumerate(sources) if isinstance(source, tuple)}
-    places = [[core.allocate(piece * size, what) for k in range(len(sources)) if k not in repeated] for _ in range(2)]
+    repeated = {
+        k: Repeated(core, pointer, *source, piece, size, what)
+        for k, source in enumerate(sources)
+        if isinstance(source, tuple)
+    }
+    places = [
+        [core.allocate(piece * size, what) for k in range(len(sources)) if k not in repeated]
+        for _ in range(2)
+    ]
     for turn, at in enumerate(range(first, first + count, piece)):
         some, free, operands = min(piece, first + count - at), iter(places[turn % 2]), []
         for k, source in enumerate(sources):
@@ -66,18 +88,24 @@ def clipped(core, at, count, size, low, high):
 
 def add_rows(core, result, operands, count, size, subtract=False):
     core.widths(8 * size, 8 * size)
-    core.vector2("vvsub" if subtract else "vvadd", result, operands[0], operands[1], count, size=size)
+    core.vector2(
+        "vvsub" if subtract else "vvadd", result, operands[0], operands[1], count, size=size
+    )
 
 
 class Products:
-    """Products of two vectors, element by element, times 2^-``shift``: of 32 bits, rounded, in pieces of at most :attr:`MOST` elements."""
+    """Products of two vectors, element by element, times 2^-``shift``: of 32 bits, rounded, in
+    pieces of at most :attr:`MOST` elements."""
+
     #: Three vectors of 32 bits are in local memory besides.
     MOST = 128
 
     def __init__(self, core, count, shift, what):
         self.core, self.shift = core, shift
         count = min(count, self.MOST)
-        self.wide, self.half, self.places, one = (core.allocate(4 * n, what) for n in (count, count, count, 1))
+        self.wide, self.half, self.places, one = (
+            core.allocate(4 * n, what) for n in (count, count, count, 1)
+        )
         for target, value in ((self.half, 1 << shift >> 1), (self.places, shift)):
             core.constants(one, [value])
             core.gather(target, one, 0, count, 4)
@@ -89,7 +117,8 @@ class Products:
         self.narrow(result, count, size)
 
     def narrow(self, result, count, size):
-        """``count`` numbers of 32 bits at :attr:`wide` times 2^-``shift``, rounded, as elements of ``size`` bytes."""
+        """``count`` numbers of 32 bits at :attr:`wide` times 2^-``shift``, rounded, as elements of
+        ``size`` bytes."""
         core = self.core
         core.widths(32, 32)
         core.vector2("vvadd", self.wide, self.wide, self.half, count, size=4)
@@ -103,22 +132,36 @@ def copy_rows(core, pointer, source, target, size, what):
 
 
 class DenseColumns:
-    """Columns ``first`` to ``first + cols - 1`` of a dense layer: one group, or several with sums of 32 bits that are added up."""
+    """Columns ``first`` to ``first + cols - 1`` of a dense layer: one group, or several with sums
+    of 32 bits that are added up."""
+
     def __init__(self, core, node, numbers, first, cols):
         self.core, self.node, self.first, self.cols = core, node, first, cols
-        weights = numbers.weights[first:first + cols].T.astype("int8")
+        weights = numbers.weights[first : first + cols].T.astype("int8")
         self.shift = int(numbers.shift.flat[0])
-        bias = None if numbers.bias is None else numbers.bias[first:first + cols].astype("int64")
+        bias = None if numbers.bias is None else numbers.bias[first : first + cols].astype("int64")
         self.pieces = dense_pieces(weights.shape[0], cols, core.params)
         if len(self.pieces) == 1:
-            self.groups = [core.group(weights, None if bias is None else bias.astype("int32"), self.shift, node.name)]
+            self.groups = [
+                core.group(
+                    weights, None if bias is None else bias.astype("int32"), self.shift, node.name
+                )
+            ]
             return
         rounding = (1 << self.shift >> 1) + (0 if bias is None else bias)
-        self.groups = [core.group(weights[k:k + n], None if k else (rounding + 0 * weights[0].astype("int64")).astype("int32"), 0, node.name)
-                       for k, n in self.pieces]
+        self.groups = [
+            core.group(
+                weights[k : k + n],
+                None if k else (rounding + 0 * weights[0].astype("int64")).astype("int32"),
+                0,
+                node.name,
+            )
+            for k, n in self.pieces
+        ]
 
     def emit(self, pointer, source, target, size, out_size, relu):
-        """From the vector at the global address ``source`` to ``target``; ``size``, ``out_size``: bytes of an element."""
+        """From the vector at the global address ``source`` to ``target``; ``size``, ``out_size``:
+        bytes of an element."""
         core, cols, name = self.core, self.cols, self.node.name
         rows = self.node.weights.shape[1]
         x, y = core.allocate(rows * size, name), core.allocate(cols * out_size, name)
@@ -144,12 +187,15 @@ class DenseColumns:
 
 
 def average_channels(core, pointer, source, shape, target, size, channels, what):
-    """Mean over all places of a map, of ``channels`` (first, behind last), which come place by place."""
+    """Mean over all places of a map, of ``channels`` (first, behind last), which come place by
+    place."""
     places, (first, end) = shape[0] * shape[1], channels
     count = end - first
     at, y = core.allocate(places * count * size, what), core.allocate(count * size, what)
     for k in range(places):
-        core.load(at + k * count * size, pointer, count * size, source + (k * shape[2] + first) * size)
+        core.load(
+            at + k * count * size, pointer, count * size, source + (k * shape[2] + first) * size
+        )
     core.widths(8 * size, 8 * size)
     for c in range(count):
         used = []

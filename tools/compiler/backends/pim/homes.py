@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Homes of stages: which core does which layer, so that all have about as much to do and hold the weights."""
+"""Homes of stages: which core does which layer, so that all have about as much to do and hold the
+weights."""
+
 from ...graph import Conv
 from .arrays.matrices import demand
 from .stages import Stages
@@ -9,21 +11,40 @@ __all__ = ["cuts", "stages_of"]
 
 def stages_of(graph, nodes, homes, size, matrices, params):
     """:class:`~.stages.Stages` of ``nodes``."""
-    return Stages(graph, nodes, homes, size, {n.name: matrices[n.name] for n in nodes if isinstance(n, Conv)}, params["lanes"])
+    return Stages(
+        graph,
+        nodes,
+        homes,
+        size,
+        {n.name: matrices[n.name] for n in nodes if isinstance(n, Conv)},
+        params["lanes"],
+    )
 
 
 def cuts(graph, nodes, size, matrices, params):
-    """(cycles of the core with most to do, homes: node name -> cores) of the stretch cut into parts of neighbours, each on one core or shared by several:
-    for every number of parts and cores of each the cut that is shared out best."""
-    limits, weights = (params["arrays"], params["bias_words"], params["groups"]), {node.name: demand(matrices.get(node.name, ()), params) for node in nodes}
-    alone = stages_of(graph, nodes, dict.fromkeys((node.name for node in nodes), (0,)), size, matrices, params)
-    work = [len(alone.rows.get(node.output, ())) * sum(max(p.cycles if p.matrix else p.issue, p.issue) for p in alone.parts(node)) for node in nodes]
+    """(cycles of the core with most to do, homes: node name -> cores) of the stretch cut into parts
+    of neighbours, each on one core or shared by several: for every number of parts and cores of
+    each the cut that is shared out best."""
+    limits, weights = (
+        (params["arrays"], params["bias_words"], params["groups"]),
+        {node.name: demand(matrices.get(node.name, ()), params) for node in nodes},
+    )
+    alone = stages_of(
+        graph, nodes, dict.fromkeys((node.name for node in nodes), (0,)), size, matrices, params
+    )
+    work = [
+        len(alone.rows.get(node.output, ()))
+        * sum(max(p.cycles if p.matrix else p.issue, p.issue) for p in alone.parts(node))
+        for node in nodes
+    ]
     count = len(nodes)
 
     def part(a, b):
         """Work of the nodes a to b - 1 on one core, or ``None`` where it does not hold them."""
         taken = [sum(weights[node.name][k] for node in nodes[a:b]) for k in range(3)]
-        return None if any(t > most for t, most in zip(taken, limits, strict=True)) else sum(work[a:b])
+        return (
+            None if any(t > most for t, most in zip(taken, limits, strict=True)) else sum(work[a:b])
+        )
 
     # (nodes, cores of each part) -> the cheapest (longest part, sum of squares, ends of parts)
     best = {(0, ()): (0, 0, (0,))}
@@ -35,7 +56,7 @@ def cuts(graph, nodes, size, matrices, params):
                 if cycles is None:
                     break
                 for more in range(1, params["cores"] - sum(shares) + 1):
-                    entry = max(longest, cycles / more), squares + cycles ** 2 / more, (*ends, b)
+                    entry = max(longest, cycles / more), squares + cycles**2 / more, (*ends, b)
                     key = b, (*shares, more)
                     best[key] = min(best.get(key, entry), entry)
     for (at, shares), (longest, _, ends) in best.items():

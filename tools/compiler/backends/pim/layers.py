@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers one after another: each shared out over the cores, its map in main memory."""
+
 import numpy as np
 
 from ...graph import AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Transpose
@@ -11,26 +12,49 @@ __all__ = ["emit_layer"]
 
 
 def emit_layer(writer, node, held, groups):
-    """A node by itself, on all cores of ``writer``, a :class:`~.program.ProgramWriter`; ``held``: list of (weights, cores that have them); ``groups``:
-    (node name, core) -> what its weights are there."""
+    """A node by itself, on all cores of ``writer``, a :class:`~.program.ProgramWriter`; ``held``:
+    list of (weights, cores that have them); ``groups``: (node name, core) -> what its weights are
+    there."""
     if isinstance(node, Conv):
         _conv(writer, node, held, groups)
     elif isinstance(node, Dense):
         _dense(writer, node, groups)
     elif isinstance(node, MaxPool):
-        _rows(writer, node, lambda core, pointer: PoolRows(core, pointer, node, _source(writer, node), _target(writer, node)))
+        _rows(
+            writer,
+            node,
+            lambda core, pointer: PoolRows(
+                core, pointer, node, _source(writer, node), _target(writer, node)
+            ),
+        )
     elif isinstance(node, AveragePool):
         channels = writer.graph.shape(node.output)[-1]
-        for core, pointer, cut in zip(writer.cores, writer.pointers, share(channels, len(writer.cores)), strict=True):
+        for core, pointer, cut in zip(
+            writer.cores, writer.pointers, share(channels, len(writer.cores)), strict=True
+        ):
             if cut[0] < cut[1]:
-                average_channels(core, pointer, writer.places[node.inputs[0]], writer.map_shape(node.inputs[0]), writer.places[node.output],
-                                 writer.size(node.output), cut, node.name)
+                average_channels(
+                    core,
+                    pointer,
+                    writer.places[node.inputs[0]],
+                    writer.map_shape(node.inputs[0]),
+                    writer.places[node.output],
+                    writer.size(node.output),
+                    cut,
+                    node.name,
+                )
     elif isinstance(node, Concat):
         _concat(writer, node)
     elif isinstance(node, Lstm | Gru):
         source = node.inputs[0]
-        (_, (c,)), = held
-        groups[node.name, c].emit(writer.pointers[c], writer.places[source], writer.places[node.output], writer.graph.shape(source)[0], writer.size(source))
+        ((_, (c,)),) = held
+        groups[node.name, c].emit(
+            writer.pointers[c],
+            writer.places[source],
+            writer.places[node.output],
+            writer.graph.shape(source)[0],
+            writer.size(source),
+        )
     elif isinstance(node, MatMul):
         emit_product(writer, node)
     elif isinstance(node, Transpose):
@@ -42,7 +66,9 @@ def emit_layer(writer, node, held, groups):
 def _rows(writer, node, make):
     """A layer by rows, shared out over all cores."""
     rows = writer.map_shape(node.output)[0]
-    for core, pointer, (first, end) in zip(writer.cores, writer.pointers, share(rows, len(writer.cores)), strict=True):
+    for core, pointer, (first, end) in zip(
+        writer.cores, writer.pointers, share(rows, len(writer.cores)), strict=True
+    ):
         if first < end:
             make(core, pointer).emit(first, end)
 
@@ -56,8 +82,19 @@ def _conv(writer, node, held, groups):
                 continue
             core, pointer = writer.cores[c], writer.pointers[c]
             mark, numbers = core.used, {id(m): group for m, group in groups[node.name, c]}
-            ConvRows(core, pointer, node, matrices, [numbers[id(m)] for m in matrices], _source(writer, node), target, writer.relu(node),
-                     lambda at, core=core, count=count: writer.clip(core, node.activation, node.output, at, count)).emit(first, end)
+            ConvRows(
+                core,
+                pointer,
+                node,
+                matrices,
+                [numbers[id(m)] for m in matrices],
+                _source(writer, node),
+                target,
+                writer.relu(node),
+                lambda at, core=core, count=count: writer.clip(
+                    core, node.activation, node.output, at, count
+                ),
+            ).emit(first, end)
             core.used = mark
 
 
@@ -70,8 +107,14 @@ def _dense(writer, node, groups):
         for part in groups.get((node.name, c), ()):
             for step in range(steps):
                 core.used = mark
-                _, y, count, target = part.emit(writer.pointers[c], writer.places[node.inputs[0]] + step * rows * size,
-                                                writer.places[node.output] + step * out * out_size, size, out_size, writer.relu(node))
+                _, y, count, target = part.emit(
+                    writer.pointers[c],
+                    writer.places[node.inputs[0]] + step * rows * size,
+                    writer.places[node.output] + step * out * out_size,
+                    size,
+                    out_size,
+                    writer.relu(node),
+                )
                 writer.clip(core, node.activation, node.output, y, count // out_size)
                 core.store(writer.pointers[c], y, count, target)
 
@@ -80,14 +123,23 @@ def _elements(writer, node):
     """Additions, and activations by themselves: equal shares of all elements."""
     count, size = writer.graph.tensors[node.output].size, writer.size(node.output)
     periods = [writer.graph.tensors[name].size for name in node.inputs]
-    sources = [writer.places[name] if period == count else (writer.places[name], period) for name, period in zip(node.inputs, periods, strict=True)]
+    sources = [
+        writer.places[name] if period == count else (writer.places[name], period)
+        for name, period in zip(node.inputs, periods, strict=True)
+    ]
 
-    for core, pointer, (first, end) in zip(writer.cores, writer.pointers, share(count, len(writer.cores)), strict=True):
+    for core, pointer, (first, end) in zip(
+        writer.cores, writer.pointers, share(count, len(writer.cores)), strict=True
+    ):
         if first == end:
             continue
 
         product = isinstance(node, Binary) and node.function == "mul"
-        products = Products(core, end - first, int(writer.q.layers[node.name].shift.flat[0]), node.name) if product else None
+        products = (
+            Products(core, end - first, int(writer.q.layers[node.name].shift.flat[0]), node.name)
+            if product
+            else None
+        )
 
         def work(result, operands, some, core=core, products=products):
             if products is not None:
@@ -98,17 +150,34 @@ def _elements(writer, node):
             else:
                 writer.activate(core, node, node.output, result, some)
 
-        flat(core, pointer, sources, writer.places[node.output], first, end - first, size, node.name, work, **({"most": Products.MOST} if product else {}))
+        flat(
+            core,
+            pointer,
+            sources,
+            writer.places[node.output],
+            first,
+            end - first,
+            size,
+            node.name,
+            work,
+            **({"most": Products.MOST} if product else {}),
+        )
 
 
 def _concat(writer, node):
     shape, size = writer.graph.shape(node.output), writer.size(node.output)
-    after = int(np.prod(shape[node.axis + 1:], dtype=int)) * size
+    after = int(np.prod(shape[node.axis + 1 :], dtype=int)) * size
     pieces, offset = [], 0
     for name in node.inputs:
         run = writer.graph.shape(name)[node.axis] * after
-        for k in range(int(np.prod(shape[:node.axis], dtype=int))):
-            pieces.append((writer.places[name] + k * run, writer.places[node.output] + k * shape[node.axis] * after + offset, run))
+        for k in range(int(np.prod(shape[: node.axis], dtype=int))):
+            pieces.append(
+                (
+                    writer.places[name] + k * run,
+                    writer.places[node.output] + k * shape[node.axis] * after + offset,
+                    run,
+                )
+            )
         offset += run
     marks = [core.used for core in writer.cores]
     for k, (source, target, run) in enumerate(pieces):

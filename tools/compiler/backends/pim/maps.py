@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maps in rows: a convolution or pooling layer of one core, its source's rows in a ring of local memory, results stored row by row."""
+"""Maps in rows: a convolution or pooling layer of one core, its source's rows in a ring of local
+memory, results stored row by row."""
+
 import numpy as np
 
 from .arrays.matrices import gathers
@@ -14,7 +16,8 @@ def share(total, parts):
 
 
 class Band:
-    """Rows ``first`` to ``end`` - 1 of a layer's results on one core, and the ring of source rows that they take.
+    """Rows ``first`` to ``end`` - 1 of a layer's results on one core, and the ring of source rows
+    that they take.
 
     Parameters
     ----------
@@ -22,11 +25,18 @@ class Band:
     pointer : its pair with global address 0
     source, target : (byte address, (rows, columns, channels), bytes of an element) in global memory
     window, stride, padding : of the layer; ``padding`` (top, left, bottom, right)
-    taken, given : channels of the source and of the results that the band works on (first, behind last), ``None``: all
+    taken, given : channels of the source and of the results that the band works on (first,
+        behind last), ``None``: all
     """
-    def __init__(self, core, pointer, source, target, window, stride, padding, what, taken=None, given=None):
+
+    def __init__(
+        self, core, pointer, source, target, window, stride, padding, what, taken=None, given=None
+    ):
         self.core, self.pointer, self.what = core, pointer, what
-        (self.source_at, (self.height, self.width, self._all), self.size), (self.target_at, shape, self.out_size) = source, target
+        (
+            (self.source_at, (self.height, self.width, self._all), self.size),
+            (self.target_at, shape, self.out_size),
+        ) = source, target
         self._all_out = shape[2]
         self.first, end = taken or (0, self._all)
         self.out, out_end = given or (0, self._all_out)
@@ -44,7 +54,11 @@ class Band:
             for slot in range(self.slots):
                 for at, count in ((0, left), (left + self.width, right)):
                     if count:
-                        core.fill(self.ring + slot * self.pitch + at * self.channels * self.size, 0, count * self.channels * self.size)
+                        core.fill(
+                            self.ring + slot * self.pitch + at * self.channels * self.size,
+                            0,
+                            count * self.channels * self.size,
+                        )
 
     def row(self, y):
         """Local address of row ``y`` of the padded source."""
@@ -65,25 +79,42 @@ class Band:
         else:
             count = self.channels * self.size
             for x in range(self.width):
-                self.core.load(at + x * count, self.pointer, count, self.source_at + ((real * self.width + x) * self._all + self.first) * self.size)
+                self.core.load(
+                    at + x * count,
+                    self.pointer,
+                    count,
+                    self.source_at + ((real * self.width + x) * self._all + self.first) * self.size,
+                )
 
     def store(self, y, results):
         """Put a row of results where it belongs."""
         columns, count = self.shape[1], self.shape[2] * self.out_size
         if self.shape[2] == self._all_out:
-            self.core.store(self.pointer, results, columns * count, self.target_at + y * columns * count)
+            self.core.store(
+                self.pointer, results, columns * count, self.target_at + y * columns * count
+            )
             return
         for x in range(columns):
-            self.core.store(self.pointer, results + x * count, count, self.target_at + ((y * columns + x) * self._all_out + self.out) * self.out_size)
+            self.core.store(
+                self.pointer,
+                results + x * count,
+                count,
+                self.target_at + ((y * columns + x) * self._all_out + self.out) * self.out_size,
+            )
 
     def rows(self, first, end):
-        """Yields (row, local address of its results), the source's rows there, and stores them afterwards."""
+        """Yields (row, local address of its results), the source's rows there, and stores them
+        afterwards."""
         for y in range(first, end):
             now = range(y * self.stride[0], y * self.stride[0] + self.window[0])
             for need in now:
                 self.fetch(need)
             busy = {need % self.slots for need in now}
-            for need in range((y + 1) * self.stride[0], (y + 1) * self.stride[0] + self.window[0]) if y + 1 < end else ():
+            for need in (
+                range((y + 1) * self.stride[0], (y + 1) * self.stride[0] + self.window[0])
+                if y + 1 < end
+                else ()
+            ):
                 if need % self.slots not in busy:
                     self.fetch(need)
             yield y, self.results[y % 2]
@@ -96,13 +127,30 @@ class Products:
     Parameters
     ----------
     matrices, groups : of the core, side by side
-    channels : of a place of the source in local memory; ``shape``: (rows, columns, channels) of the results there
+    channels : of a place of the source in local memory; ``shape``: (rows, columns,
+        channels) of the results there
     size, out_size : bytes of an element
-    patches : local addresses of the two places of :meth:`space`, which all of a core's layers may share; the one used last comes last
+    patches : local addresses of the two places of :meth:`space`,
+        which all of a core's layers may share; the one used last comes last
     """
-    def __init__(self, core, node, matrices, groups, channels, shape, size, out_size, relu, patches):
-        self.core, self.node, self.matrices, self.groups, self.relu = core, node, matrices, groups, relu
-        self.channels, self.shape, self.size, self.out_size, self.patches = channels, shape, size, out_size, patches
+
+    def __init__(
+        self, core, node, matrices, groups, channels, shape, size, out_size, relu, patches
+    ):
+        self.core, self.node, self.matrices, self.groups, self.relu = (
+            core,
+            node,
+            matrices,
+            groups,
+            relu,
+        )
+        self.channels, self.shape, self.size, self.out_size, self.patches = (
+            channels,
+            shape,
+            size,
+            out_size,
+            patches,
+        )
         self.pieces = [_pieces(node, matrix, matrices) for matrix in matrices]
 
     @staticmethod
@@ -114,13 +162,21 @@ class Products:
 
     @staticmethod
     def parts(node, matrices, width, size):
-        """(bytes of each move, matrix) of every multiplication that makes a row of ``width`` results, in their order."""
-        gathered = [[piece[2] * matrix.count * size for piece in _pieces(node, matrix, matrices)] for matrix in matrices]
-        return [(moves if len(moves) > 1 else [], matrix) for _ in _positions(matrices, width)
-                for moves, matrix in zip(gathered, matrices, strict=True)]
+        """(bytes of each move, matrix) of every multiplication that makes a row of ``width``
+        results, in their order."""
+        gathered = [
+            [piece[2] * matrix.count * size for piece in _pieces(node, matrix, matrices)]
+            for matrix in matrices
+        ]
+        return [
+            (moves if len(moves) > 1 else [], matrix)
+            for _ in _positions(matrices, width)
+            for moves, matrix in zip(gathered, matrices, strict=True)
+        ]
 
     def row(self, source_row, results):
-        """One row of results at a local address; ``source_row``: row of the window -> local address of its first column."""
+        """One row of results at a local address; ``source_row``: row of the window -> local address
+        of its first column."""
         for _ in self.steps(source_row, results):
             pass
 
@@ -130,9 +186,13 @@ class Products:
         base, out = self.matrices[0].first, self.matrices[0].out
         for x in _positions(self.matrices, self.shape[1]):
             for matrix, group, pieces in zip(self.matrices, self.groups, self.pieces, strict=True):
+
                 def place(piece, x=x, matrix=matrix):
                     r, c, _ = piece
-                    return source_row(r) + ((x * node.stride[1] + c) * self.channels + matrix.first - base) * size
+                    return (
+                        source_row(r)
+                        + ((x * node.stride[1] + c) * self.channels + matrix.first - base) * size
+                    )
 
                 source = place(pieces[0])
                 if len(pieces) > 1:
@@ -143,13 +203,19 @@ class Products:
                         core.move(at, place(piece), count)
                         at += count
                 core.widths(8 * size, 8 * self.out_size)
-                core.mvmul(results + (x * self.shape[2] + matrix.out - out) * self.out_size, source, group, self.relu)
+                core.mvmul(
+                    results + (x * self.shape[2] + matrix.out - out) * self.out_size,
+                    source,
+                    group,
+                    self.relu,
+                )
                 yield
 
 
 def _positions(matrices, width):
-    """First columns of the multiplications of a row; the last ones may overlap those before: they give the same again."""
-    wide = matrices[0].wide         # more than one where one matrix gives all channels
+    """First columns of the multiplications of a row; the last ones may overlap those before: they
+    give the same again."""
+    wide = matrices[0].wide  # more than one where one matrix gives all channels
     return list(dict.fromkeys(min(x, width - wide) for x in range(0, width, wide)))
 
 
@@ -158,15 +224,37 @@ def _pieces(node, matrix, matrices):
 
 
 class ConvRows:
-    """A convolution's band. ``behind``: called with the local address of a row of results before it is stored."""
+    """A convolution's band. ``behind``: called with the local address of a row of results before it
+    is stored."""
+
     def __init__(self, core, pointer, node, matrices, groups, source, target, relu, behind):
         self.node, self.behind = node, behind
         first, last = matrices[0], matrices[-1]
-        self.band = Band(core, pointer, source, target, node.window, node.stride, node.padding, node.name,
-                         (first.first, last.first + last.count), (first.out, last.out + last.outputs))
+        self.band = Band(
+            core,
+            pointer,
+            source,
+            target,
+            node.window,
+            node.stride,
+            node.padding,
+            node.name,
+            (first.first, last.first + last.count),
+            (first.out, last.out + last.outputs),
+        )
         space = Products.space(node, matrices, self.band.size)
-        self.products = Products(core, node, matrices, groups, self.band.channels, self.band.shape, self.band.size, self.band.out_size, relu,
-                                 [core.allocate(space // 2, node.name) for _ in range(2)] if space else [])
+        self.products = Products(
+            core,
+            node,
+            matrices,
+            groups,
+            self.band.channels,
+            self.band.shape,
+            self.band.size,
+            self.band.out_size,
+            relu,
+            [core.allocate(space // 2, node.name) for _ in range(2)] if space else [],
+        )
 
     def emit(self, first, end):
         for y, results in self.band.rows(first, end):
@@ -175,14 +263,24 @@ class ConvRows:
 
 
 def spans(node, length, index, axis):
-    """Rows or columns of the source, inside the map, that a result takes; ``length``: the map's rows or columns."""
+    """Rows or columns of the source, inside the map, that a result takes; ``length``: the map's
+    rows or columns."""
     first = index * node.stride[axis] - node.padding[axis]
-    return [p for p in range(first, first + (node.window[axis] - 1) // node.dilation[axis] * node.dilation[axis] + 1, node.dilation[axis]) if 0 <= p < length]
+    return [
+        p
+        for p in range(
+            first,
+            first + (node.window[axis] - 1) // node.dilation[axis] * node.dilation[axis] + 1,
+            node.dilation[axis],
+        )
+        if 0 <= p < length
+    ]
 
 
 def pool_row(core, node, rows, tall, results, shape, columns, size):
-    """One row of max pooling from the local addresses ``rows``: rows by ``vvmax`` into ``tall``, then columns position by position. ``shape``: columns and
-    channels of the source. What lies outside the map is left out."""
+    """One row of max pooling from the local addresses ``rows``: rows by ``vvmax`` into ``tall``,
+    then columns position by position. ``shape``: columns and channels of the source. What lies
+    outside the map is left out."""
     width, channels = shape
     core.widths(8 * size, 8 * size)
     if len(rows) > 1:
@@ -197,16 +295,26 @@ def pool_row(core, node, rows, tall, results, shape, columns, size):
         if len(taken) == 1:
             core.move(at, tall + taken[0] * channels * size, channels * size)
             continue
-        core.vector2("vvmax", at, tall + taken[0] * channels * size, tall + taken[1] * channels * size, channels, size=size)
+        core.vector2(
+            "vvmax",
+            at,
+            tall + taken[0] * channels * size,
+            tall + taken[1] * channels * size,
+            channels,
+            size=size,
+        )
         for c in taken[2:]:
             core.vector2("vvmax", at, at, tall + c * channels * size, channels, size=size)
 
 
 class PoolRows:
     """Band of a max pooling layer."""
+
     def __init__(self, core, pointer, node, source, target):
         self.core, self.node, self.size = core, node, source[2]
-        self.band = Band(core, pointer, source, target, node.window, node.stride, (0, 0, 0, 0), node.name)
+        self.band = Band(
+            core, pointer, source, target, node.window, node.stride, (0, 0, 0, 0), node.name
+        )
         self.tall = core.allocate(self.band.pitch, node.name)
 
     def emit(self, first, end):
@@ -215,12 +323,23 @@ class PoolRows:
             needs = spans(self.node, band.height, y, 0)
             for need in needs:
                 band.fetch(need)
-            pool_row(self.core, self.node, [band.row(need) for need in needs], self.tall, band.results[y % 2], (band.width, band.channels), band.shape[1],
-                     self.size)
+            pool_row(
+                self.core,
+                self.node,
+                [band.row(need) for need in needs],
+                self.tall,
+                band.results[y % 2],
+                (band.width, band.channels),
+                band.shape[1],
+                self.size,
+            )
             band.store(y, band.results[y % 2])
 
 
 def clip_bounds(activation, scale):
     """Whole-number bounds of a clip, ``None`` where it has none that matters."""
-    low, high = (None if not np.isfinite(v) else int(np.clip(np.rint(v / scale.step), scale.low, scale.high)) for v in (activation.low, activation.high))
+    low, high = (
+        None if not np.isfinite(v) else int(np.clip(np.rint(v / scale.step), scale.low, scale.high))
+        for v in (activation.low, activation.high)
+    )
     return low, high

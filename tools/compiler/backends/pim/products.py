@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of two tensors that both flow, and axes swapped: the vector unit multiplies rows, ``vmv`` brings columns together.
+"""Products of two tensors that both flow, and axes swapped: the vector unit multiplies rows,
+``vmv`` brings columns together.
 
-Arrays hold constants, so a result is one ``vvdmul`` of a row of the first operand and a column of the second, which lies as a row in local memory.
-Its sum has 32 bits: the first operand loses as many places before as let no sum be larger (:func:`places_before`).
+Arrays hold constants, so a result is one ``vvdmul`` of a row of the first operand and a column of
+the second, which lies as a row in local memory. Its sum has 32 bits: the first operand loses as
+many places before as let no sum be larger (:func:`places_before`).
 """
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +16,14 @@ from ..products import against_product, turns
 from .flat import Products
 from .maps import share
 
-__all__ = ["emit_product", "emit_transpose", "places_before", "run_product", "verdict_of_product", "verdict_of_transpose"]
+__all__ = [
+    "emit_product",
+    "emit_transpose",
+    "places_before",
+    "run_product",
+    "verdict_of_product",
+    "verdict_of_transpose",
+]
 
 #: Elements that one ``vvdmul`` takes.
 _MOST_INNER = 2047
@@ -25,40 +35,57 @@ def verdict_of_product(graph, node, params):
     """:class:`Verdict` on a MatMul."""
     reason = against_product(graph, node)
     if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:
-        reason = f"rows of {graph.shape(node.inputs[0])[-1]} elements, at most {_MOST_INNER} are taken"
+        reason = (
+            f"rows of {graph.shape(node.inputs[0])[-1]} elements, at most {_MOST_INNER} are taken"
+        )
     if reason is None and params["max_biw"] < _SUM:
         reason = f"sums want max_biw = {_SUM}, this build has {params['max_biw']}"
-    return Verdict(HOST, reason) if reason else Verdict(DECOMPOSED, "a product of two vectors for each result")
+    return (
+        Verdict(HOST, reason)
+        if reason
+        else Verdict(DECOMPOSED, "a product of two vectors for each result")
+    )
 
 
 def verdict_of_transpose(graph, node):
     """:class:`Verdict` on a Transpose."""
     if turns(graph, node):
         return Verdict(DECOMPOSED, "column by column with vmv")
-    return Verdict(HOST, f"transpose to {node.order}: the last two axes of two or three are swapped")
+    return Verdict(
+        HOST, f"transpose to {node.order}: the last two axes of two or three are swapped"
+    )
 
 
 def places_before(inner, bits):
-    """Places that elements of the first operand lose before they are multiplied, so that a sum of ``inner`` products fits; ``bits``: of an element."""
+    """Places that elements of the first operand lose before they are multiplied, so that a sum of
+    ``inner`` products fits; ``bits``: of an element."""
     return max(0, 2 * bits - 2 + int(inner - 1).bit_length() - (_SUM - 1))
 
 
 def run_product(quantised, node, first, second):
     """Whole numbers of the result, int64 [inputs, ...]."""
     bits = quantised.scales[node.inputs[0]].bits
-    before, shift = places_before(first.shape[-1], bits), int(quantised.layers[node.name].shift.flat[0])
+    before, shift = (
+        places_before(first.shape[-1], bits),
+        int(quantised.layers[node.name].shift.flat[0]),
+    )
 
     def sat(values, width):
         return np.clip(values, -(1 << width - 1), (1 << width - 1) - 1)
 
     first = sat(first + (1 << before >> 1), bits) >> before
     sums = sat(first @ (second.swapaxes(-1, -2) if node.turned else second), _SUM)
-    return sat(sat(sums + (1 << shift - before >> 1), _SUM) >> shift - before, quantised.scales[node.output].bits)
+    return sat(
+        sat(sums + (1 << shift - before >> 1), _SUM) >> shift - before,
+        quantised.scales[node.output].bits,
+    )
 
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the operands and the result lie in main memory, bytes of an operand's element and of the result's, and the matrices' sides."""
+    """Where the operands and the result lie in main memory, bytes of an operand's element and of
+    the result's, and the matrices' sides."""
+
     first: int
     second: int
     result: int
@@ -72,35 +99,59 @@ class _Places:
 
 
 def emit_product(writer, node):
-    """The product, rows of the result shared out over the cores. ``writer``: the :class:`~.program.ProgramWriter`."""
+    """The product, rows of the result shared out over the cores. ``writer``: the
+    :class:`~.program.ProgramWriter`."""
     graph, (first, second) = writer.graph, node.inputs
     shape, other = graph.shape(first), graph.shape(second)
-    p = _Places(writer.places[first], writer.places[second], writer.places[node.output], writer.size(first), writer.size(node.output),
-                shape[-2], shape[-1], other[-2] if node.turned else other[-1], int(np.prod(shape[:-2], dtype=int)), node.turned)
+    p = _Places(
+        writer.places[first],
+        writer.places[second],
+        writer.places[node.output],
+        writer.size(first),
+        writer.size(node.output),
+        shape[-2],
+        shape[-1],
+        other[-2] if node.turned else other[-1],
+        int(np.prod(shape[:-2], dtype=int)),
+        node.turned,
+    )
     shift = int(writer.q.layers[node.name].shift.flat[0])
-    for core, pointer, (begin, end) in zip(writer.cores, writer.pointers, share(p.rows * p.matrices, len(writer.cores)), strict=True):
+    for core, pointer, (begin, end) in zip(
+        writer.cores, writer.pointers, share(p.rows * p.matrices, len(writer.cores)), strict=True
+    ):
         if begin < end:
             _Core(core, pointer, p, shift, node.name).emit(begin, end)
 
 
 class _Core:
     """One core's rows."""
+
     def __init__(self, core, pointer, places, shift, what):
         self.core, self.pointer, self.p, self.what = core, pointer, places, what
         p = places
         self.before = places_before(p.inner, 8 * p.size)
         row = p.inner * p.size
-        # What a column takes: itself, as it comes where it must be moved, its sum with two constants, its result.
+        # What a column takes: itself, as it comes where it must be moved, its sum with two
+        # constants, its result.
         column = row * (1 + (not p.turned)) + 12 + 2 * p.out_size
         fixed = row * (1 + 2 * (self.before > 0)) + 16
-        self.block = max(1, min(p.columns, Products.MOST, (core.params["lmem_bytes"] - core.used - fixed) // column))
+        self.block = max(
+            1,
+            min(
+                p.columns, Products.MOST, (core.params["lmem_bytes"] - core.used - fixed) // column
+            ),
+        )
         self.kernel = core.allocate(self.block * row, what)
         self.raw = core.allocate(self.block * row, what) if not p.turned else self.kernel
         self.row = core.allocate(row, what)
         self.results = [core.allocate(self.block * p.out_size, what) for _ in range(2)]
         self.finish = Products(core, self.block, shift - self.before, what)
         if self.before:
-            self.half, self.by, one = core.allocate(row, what), core.allocate(row, what), core.allocate(4, what)
+            self.half, self.by, one = (
+                core.allocate(row, what),
+                core.allocate(row, what),
+                core.allocate(4, what),
+            )
             for target, value in ((self.half, 1 << self.before >> 1), (self.by, self.before)):
                 core.constants(one, [value])
                 core.gather(target, one, 0, p.inner, p.size)
@@ -120,11 +171,19 @@ class _Core:
         core, p, size = self.core, self.p, self.p.size
         base = p.second + matrix * p.inner * p.columns * size
         if p.turned:
-            core.load(self.kernel, self.pointer, count * p.inner * size, base + first * p.inner * size)
+            core.load(
+                self.kernel, self.pointer, count * p.inner * size, base + first * p.inner * size
+            )
             return
         _load_columns(core, self.pointer, self.raw, base, (p.inner, p.columns), first, count, size)
         for column in range(count):
-            core.gather(self.kernel + column * p.inner * size, self.raw + column * size, count, p.inner, size)
+            core.gather(
+                self.kernel + column * p.inner * size,
+                self.raw + column * size,
+                count,
+                p.inner,
+                size,
+            )
 
     def _row(self, row, first, count, result):
         core, p = self.core, self.p
@@ -139,19 +198,35 @@ class _Core:
         for column in range(count):
             # Columns by the offset: two registers stay, one says where the sum goes.
             rd = core.register(self.finish.wide + 4 * column, (rs1, rs2))
-            core.emit("vvdmul", rd=rd, rs1=core.register(self.row), rs2=core.register(self.kernel), len=p.inner, offset_value=column * p.inner, offset_select=4)
+            core.emit(
+                "vvdmul",
+                rd=rd,
+                rs1=core.register(self.row),
+                rs2=core.register(self.kernel),
+                len=p.inner,
+                offset_value=column * p.inner,
+                offset_select=4,
+            )
         self.finish.narrow(result, count, p.out_size)
-        core.store(self.pointer, result, count * p.out_size, p.result + (row * p.columns + first) * p.out_size)
+        core.store(
+            self.pointer,
+            result,
+            count * p.out_size,
+            p.result + (row * p.columns + first) * p.out_size,
+        )
 
 
 def _load_columns(core, pointer, to, source, shape, first, count, size):
-    """``count`` columns, from ``first`` on, of a matrix of ``shape`` (rows, columns) at address ``source``, row by row to local address ``to``; all in one piece."""
+    """``count`` columns, from ``first`` on, of a matrix of ``shape`` (rows, columns) at address
+    ``source``, row by row to local address ``to``; all in one piece."""
     rows, columns = shape
     if count == columns:
         core.load(to, pointer, rows * columns * size, source)
         return
     for k in range(rows):
-        core.load(to + k * count * size, pointer, count * size, source + (k * columns + first) * size)
+        core.load(
+            to + k * count * size, pointer, count * size, source + (k * columns + first) * size
+        )
 
 
 def emit_transpose(writer, node):
@@ -159,17 +234,28 @@ def emit_transpose(writer, node):
     shape, size = writer.graph.shape(node.inputs[0]), writer.size(node.output)
     rows, columns, matrices = shape[-2], shape[-1], int(np.prod(shape[:-2], dtype=int))
     source, target = writer.places[node.inputs[0]], writer.places[node.output]
-    for core, pointer, (begin, end) in zip(writer.cores, writer.pointers, share(columns, len(writer.cores)), strict=True):
+    for core, pointer, (begin, end) in zip(
+        writer.cores, writer.pointers, share(columns, len(writer.cores)), strict=True
+    ):
         if begin == end:
             continue
         room = core.params["lmem_bytes"] - core.used
         block = max(1, min(end - begin, room // (2 * rows * size)))
-        raw, turned = core.allocate(block * rows * size, node.name), core.allocate(block * rows * size, node.name)
+        raw, turned = (
+            core.allocate(block * rows * size, node.name),
+            core.allocate(block * rows * size, node.name),
+        )
         for matrix in range(matrices):
             base = matrix * rows * columns * size
             for first in range(begin, end, block):
                 count = min(block, end - first)
-                _load_columns(core, pointer, raw, source + base, (rows, columns), first, count, size)
+                _load_columns(
+                    core, pointer, raw, source + base, (rows, columns), first, count, size
+                )
                 for column in range(count):
-                    core.gather(turned + column * rows * size, raw + column * size, count, rows, size)
-                core.store(pointer, turned, count * rows * size, target + base + first * rows * size)
+                    core.gather(
+                        turned + column * rows * size, raw + column * size, count, rows, size
+                    )
+                core.store(
+                    pointer, turned, count * rows * size, target + base + first * rows * size
+                )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A network as programs of all cores: layer after layer, between them all cores meet."""
+
 from struct import pack
 
 import numpy as np
@@ -37,13 +38,15 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    joined : list of :class:`~.joined.Joined` (:mod:`.choose`): nodes that run together; all others are stored layer by layer
+    joined : list of :class:`~.joined.Joined` (:mod:`.choose`): nodes that run together;
+        all others are stored layer by layer
 
     Attributes
     ----------
     places : tensor name -> byte address in main memory
     stretches : list of (names of nodes, words of each core before it, behind it)
     """
+
     def __init__(self, quantised, params, joined=()):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
@@ -57,13 +60,23 @@ class ProgramWriter:
         return self.q.scales[tensor].bits // 8
 
     def map_shape(self, tensor):
-        """(rows, columns, channels) of a tensor: a vector is one place, a sequence a map of one column."""
+        """(rows, columns, channels) of a tensor: a vector is one place, a sequence a map of one
+        column."""
         shape = self.graph.shape(tensor)
-        return shape if len(shape) == 3 else (1, 1, *shape) if len(shape) == 1 else (shape[0], 1, shape[1])
+        return (
+            shape
+            if len(shape) == 3
+            else (1, 1, *shape)
+            if len(shape) == 1
+            else (shape[0], 1, shape[1])
+        )
 
     def place_all(self, at):
-        """Give every tensor an address from ``at`` on; reshaped ones, and parts of vectors, lie in their source. Returns the end."""
-        for name in [port.tensor for port in self.graph.inputs] + [node.output for node in self.graph.nodes]:
+        """Give every tensor an address from ``at`` on; reshaped ones, and parts of vectors, lie in
+        their source. Returns the end."""
+        for name in [port.tensor for port in self.graph.inputs] + [
+            node.output for node in self.graph.nodes
+        ]:
             maker = self.graph.maker(name)
             if isinstance(maker, IN_PLACE):
                 begin = maker.start[0] if isinstance(maker, Slice) else 0
@@ -83,7 +96,10 @@ class ProgramWriter:
         for node, what, need in needs:
             held.setdefault(node.name, []).append((what, need.cores))
         self.pointers = [core.pointer(0) for core in self.cores]
-        groups, together = self._groups(held), {id(node): some for some in self.joined for node in some.nodes}
+        groups, together = (
+            self._groups(held),
+            {id(node): some for some in self.joined for node in some.nodes},
+        )
         for node in self.graph.nodes:
             some = together.get(id(node), Joined([node]))
             nodes = some.nodes
@@ -103,7 +119,9 @@ class ProgramWriter:
             self._meet()
             for core, mark in zip(self.cores, marks, strict=True):
                 core.used = mark
-            self.stretches.append((tuple(n.name for n in nodes), before, [len(core.words) for core in self.cores]))
+            self.stretches.append(
+                (tuple(n.name for n in nodes), before, [len(core.words) for core in self.cores])
+            )
 
     def _groups(self, held):
         """Group numbers and dense parts by (node, core)."""
@@ -115,9 +133,13 @@ class ProgramWriter:
                     if isinstance(node, Lstm | Gru):
                         found[node.name, c] = Cell(core, node, self.q.layers[node.name])
                     elif isinstance(node, Dense):
-                        found.setdefault((node.name, c), []).append(DenseColumns(core, node, self.q.layers[node.name], *what))
+                        found.setdefault((node.name, c), []).append(
+                            DenseColumns(core, node, self.q.layers[node.name], *what)
+                        )
                     else:
-                        found.setdefault((node.name, c), []).extend((m, core.group(*m.group(), m.shift, node.name)) for m in what)
+                        found.setdefault((node.name, c), []).extend(
+                            (m, core.group(*m.group(), m.shift, node.name)) for m in what
+                        )
         return found
 
     def _meet(self):
@@ -132,21 +154,29 @@ class ProgramWriter:
             self.cores[0].emit("sync", event=_GO, core=core.number)
 
     def _chain(self, chain, held, groups):
-        rows, weighted = self.map_shape(chain.nodes[-1].output)[0], [node.name for node in chain.nodes if node.name in held]
+        rows, weighted = (
+            self.map_shape(chain.nodes[-1].output)[0],
+            [node.name for node in chain.nodes if node.name in held],
+        )
         cores = held[weighted[0]][0][1] if weighted else range(len(self.cores))
         matrices = {name: held[name][0][0] for name in weighted}
         for c, (first, end) in zip(cores, share(rows, len(cores)), strict=True):
             if first < end:
                 stages, plan = chain.band(self.graph, self.size, matrices, self.params, first, end)
                 if plan is None:
-                    raise KernelError(f"{self.params['lmem_bytes']} bytes of local memory do not hold the rows of {len(chain.nodes)} layers")
+                    raise KernelError(
+                        f"{self.params['lmem_bytes']} bytes of local memory do not hold the "
+                        f"rows of {len(chain.nodes)} layers"
+                    )
                 emit_stages(self, stages, plan, groups, [c])
 
     # What behind a layer is done to its result
 
     def relu(self, node):
         """Whether the multiplication keeps the activation's lower bound, zero, by itself."""
-        return node.activation is not None and (node.activation.function == "relu" or _is_relu(node.activation))
+        return node.activation is not None and (
+            node.activation.function == "relu" or _is_relu(node.activation)
+        )
 
     def clip(self, core, activation, tensor, at, count):
         """Bounds of a clip that the multiplication itself cannot keep."""
@@ -177,14 +207,21 @@ class ProgramWriter:
     # The image
 
     def cuts(self, table):
-        """What ends the program behind each stretch (:class:`~..base.LayerSpan`): number and bytes of every core's instructions; ``table``: offset of the
-        cores' entries in the image."""
+        """What ends the program behind each stretch (:class:`~..base.LayerSpan`): number and bytes
+        of every core's instructions; ``table``: offset of the cores' entries in the image."""
         found, counts, sizes = [], [0] * len(self.cores), [0] * len(self.cores)
         for _, _, after in self.stretches:
             for k, (core, end) in enumerate(zip(self.cores, after, strict=True)):
-                sizes[k] += len(code_of(np.array(core.words[counts[k]:end], np.uint64), MODES["packed"]))
+                sizes[k] += len(
+                    code_of(np.array(core.words[counts[k] : end], np.uint64), MODES["packed"])
+                )
                 counts[k] = end
-            found.append(tuple((table + CORE_ENTRY * k + 4, pack("<II", *both).hex()) for k, both in enumerate(zip(counts, sizes, strict=True))))
+            found.append(
+                tuple(
+                    (table + CORE_ENTRY * k + 4, pack("<II", *both).hex())
+                    for k, both in enumerate(zip(counts, sizes, strict=True))
+                )
+            )
         return [*found[:-1], None] if found else []
 
     def image(self):
@@ -192,7 +229,11 @@ class ProgramWriter:
         cores = []
         for core in self.cores:
             words = np.array(core.words, np.uint64)
-            cores.append(CoreProgram(code_of(words, MODES["packed"]), len(words), MODES["packed"], groups=core.groups))
+            cores.append(
+                CoreProgram(
+                    code_of(words, MODES["packed"]), len(words), MODES["packed"], groups=core.groups
+                )
+            )
         return Image(cores, self.params["xb_rows"], self.params["xb_cols"])
 
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LSTM and GRU whole on one core: the gates' sums by the matrix unit, their functions by the machine's tables, states in local memory from step to step.
+"""LSTM and GRU whole on one core: the gates' sums by the matrix unit, their functions by the
+machine's tables, states in local memory from step to step.
 
-Sums have the unit that the tables read (2^-12 of 16 bits), gates and states that which they give (2^-15), an LSTM's cell that of the sums.
+Sums have the unit that the tables read (2^-12 of 16 bits), gates and states that which they give
+(2^-15), an LSTM's cell that of the sums.
 """
+
 import numpy as np
 
 from ...graph import Lstm
@@ -23,49 +26,96 @@ _ONE = (1 << _PLACES) - 1
 
 def verdict_of_recurrent(graph, node, params):
     """:class:`Verdict` on an Lstm or Gru."""
-    reasons = [f"{name} = {need}, this build has {params[name]}" for name, need in (("act_unit", 1), ("x_bits", _BITS), ("max_biw", _WIDE)) if params[name] < need]
+    reasons = [
+        f"{name} = {need}, this build has {params[name]}"
+        for name, need in (("act_unit", 1), ("x_bits", _BITS), ("max_biw", _WIDE))
+        if params[name] < need
+    ]
     sides = node.weights.shape[1], node.recurrent.shape[1]
     if max(sides) > MOST_ROWS:
-        reasons.append(f"{sides[0]} features and {sides[1]} states, at most {MOST_ROWS} of each are taken")
+        reasons.append(
+            f"{sides[0]} features and {sides[1]} states, at most {MOST_ROWS} of each are taken"
+        )
     return Verdict(HOST, "; ".join(reasons)) if reasons else Verdict(NATIVE)
 
 
 def _columns(node, params):
-    """(first, count) of the gates' columns that a group holds: of a GRU whose recurrence is reset first, its last gate has groups of its own."""
+    """(first, count) of the gates' columns that a group holds: of a GRU whose recurrence is reset
+    first, its last gate has groups of its own."""
     hidden, rows = node.recurrent.shape[1], len(node.recurrent)
-    edges = [0, rows] if isinstance(node, Lstm) or node.linear_before_reset else [0, 2 * hidden, rows]
-    return [(first, min(params["xb_cols"], end - first)) for begin, end in zip(edges, edges[1:], strict=False) for first in range(begin, end, params["xb_cols"])]
+    edges = (
+        [0, rows] if isinstance(node, Lstm) or node.linear_before_reset else [0, 2 * hidden, rows]
+    )
+    return [
+        (first, min(params["xb_cols"], end - first))
+        for begin, end in zip(edges, edges[1:], strict=False)
+        for first in range(begin, end, params["xb_cols"])
+    ]
 
 
 def need_of(graph, node, params):
     """:class:`Need` of its weights: on one core."""
     columns, sides = _columns(node, params), (node.weights.shape[1], node.recurrent.shape[1])
     arrays = sum(-(-side // params["xb_rows"]) for side in sides) * len(columns)
-    cycles = graph.shape(node.inputs[0])[0] * sum(sides) * len(columns) * -(-params["xb_cols"] // params["lanes"])
-    return Need(node.name, arrays, len(node.weights) * (1 if isinstance(node, Lstm) else 2), 2 * len(columns), cycles, 0, 1)
+    cycles = (
+        graph.shape(node.inputs[0])[0]
+        * sum(sides)
+        * len(columns)
+        * -(-params["xb_cols"] // params["lanes"])
+    )
+    return Need(
+        node.name,
+        arrays,
+        len(node.weights) * (1 if isinstance(node, Lstm) else 2),
+        2 * len(columns),
+        cycles,
+        0,
+        1,
+    )
 
 
 class Cell:
     """The layer on ``core``; ``numbers``: :class:`~quintet.tools.compiler.quantised.Integer`."""
+
     def __init__(self, core, node, numbers):
         self.core, self.node, self.hidden = core, node, node.recurrent.shape[1]
         biases = (numbers.bias, None) if isinstance(node, Lstm) else numbers.bias
         self.columns = _columns(node, core.params)
         #: Of the input and of the recurrence: (first column, group).
-        self.groups = [[(first, core.group(np.ascontiguousarray(weights[first:first + count].T, np.int8),
-                                           None if bias is None else np.ascontiguousarray(bias[first:first + count], np.int32), int(shift.flat[0]), node.name))
-                        for first, count in self.columns]
-                       for weights, bias, shift in ((numbers.weights, biases[0], numbers.shift), (numbers.recurrent, biases[1], numbers.recurrent_shift))]
+        self.groups = [
+            [
+                (
+                    first,
+                    core.group(
+                        np.ascontiguousarray(weights[first : first + count].T, np.int8),
+                        None
+                        if bias is None
+                        else np.ascontiguousarray(bias[first : first + count], np.int32),
+                        int(shift.flat[0]),
+                        node.name,
+                    ),
+                )
+                for first, count in self.columns
+            ]
+            for weights, bias, shift in (
+                (numbers.weights, biases[0], numbers.shift),
+                (numbers.recurrent, biases[1], numbers.recurrent_shift),
+            )
+        ]
 
     def emit(self, pointer, source, target, steps, size):
-        """All steps of a sequence at the global address ``source``, elements of ``size`` bytes; states, or the last one, to ``target``."""
+        """All steps of a sequence at the global address ``source``, elements of ``size`` bytes;
+        states, or the last one, to ``target``."""
         core, node, hidden, what = self.core, self.node, self.hidden, self.node.name
         features, gates = node.weights.shape[1], len(node.weights)
         some = min(hidden, Products.MOST)
         self.x = [core.allocate(features * size, what) for _ in range(2)]
         self.state, self.gates = core.allocate(2 * hidden, what), core.allocate(2 * gates, what)
         self.given, self.past = core.allocate(4 * gates, what), core.allocate(4 * gates, what)
-        self.product, self.apart = Products(core, some, _PLACES, what), Products(core, some, _APART, what)
+        self.product, self.apart = (
+            Products(core, some, _PLACES, what),
+            Products(core, some, _APART, what),
+        )
         self.spare = core.allocate(2 * hidden, what)
         self._constant(self.state, np.clip(np.rint(node.initial * (1 << _PLACES)), -_ONE - 1, _ONE))
         if isinstance(node, Lstm):
@@ -89,7 +139,9 @@ class Cell:
     def _constant(self, target, values):
         """Numbers of 16 bits, two to a word."""
         values = np.asarray(values, "<i2")
-        self.core.constants(target, np.pad(values, (0, len(values) % 2)).view("<i4")[:len(values) // 2])
+        self.core.constants(
+            target, np.pad(values, (0, len(values) % 2)).view("<i4")[: len(values) // 2]
+        )
         if len(values) % 2:
             low, high = values[-1:].tobytes()
             for k, byte in enumerate((low, high)):
@@ -106,7 +158,14 @@ class Cell:
         """Given and past sums together as 16 bits."""
         core = self.core
         core.widths(_WIDE, _WIDE)
-        core.vector2("vvadd", self.given + 4 * first, self.given + 4 * first, self.past + 4 * first, count, size=4)
+        core.vector2(
+            "vvadd",
+            self.given + 4 * first,
+            self.given + 4 * first,
+            self.past + 4 * first,
+            count,
+            size=4,
+        )
         self._narrow(self.given + 4 * first, count, target)
 
     def _narrow(self, source, count, target):
@@ -130,10 +189,15 @@ class Cell:
     def _added(self, count):
         """The two products' sum, in the unit of the first's."""
         self.core.widths(_WIDE, _WIDE)
-        self.core.vector2("vvadd", self.product.wide, self.product.wide, self.apart.wide, count, size=4)
+        self.core.vector2(
+            "vvadd", self.product.wide, self.product.wide, self.apart.wide, count, size=4
+        )
 
     def _blocks(self):
-        return [(first, min(Products.MOST, self.hidden - first)) for first in range(0, self.hidden, Products.MOST)]
+        return [
+            (first, min(Products.MOST, self.hidden - first))
+            for first in range(0, self.hidden, Products.MOST)
+        ]
 
     def _lstm(self):
         hidden, gates = self.hidden, self.gates
@@ -164,20 +228,33 @@ class Cell:
         if linear:
             self._narrow(self.past + 8 * hidden, hidden, self.spare)
         for first, count in self._blocks():
-            self._multiply(self.product.wide, reset + 2 * first, (self.spare if linear else self.state) + 2 * first, count)
+            self._multiply(
+                self.product.wide,
+                reset + 2 * first,
+                (self.spare if linear else self.state) + 2 * first,
+                count,
+            )
             if linear:
                 self.product.narrow(self.past + 8 * hidden + 4 * first, count, 4)
             else:
                 self.product.narrow(self.spare + 2 * first, count, 2)
         if not linear:
-            self._sums(self.past, self.spare, 1, [k for k in range(len(self.columns)) if k not in early], _BITS)
+            self._sums(
+                self.past,
+                self.spare,
+                1,
+                [k for k in range(len(self.columns)) if k not in early],
+                _BITS,
+            )
         self._joined(2 * hidden, hidden, late)
         self._table("vtanh", late, late, hidden)
         for first, count in self._blocks():
             update, new, state = gates + 2 * first, late + 2 * first, self.state + 2 * first
             self._multiply(self.product.wide, update, state, count)
             self.core.widths(_BITS, _BITS)
-            self.core.vector2("vvsub", self.spare + 2 * first, self.ones + 2 * first, update, count, size=2)
+            self.core.vector2(
+                "vvsub", self.spare + 2 * first, self.ones + 2 * first, update, count, size=2
+            )
             self._multiply(self.apart.wide, self.spare + 2 * first, new, count)
             self._added(count)
             self.product.narrow(state, count, 2)
@@ -189,6 +266,7 @@ def _cell_numbers(node):
 
 
 # In plain numpy
+
 
 def _sat(values, bits):
     return np.clip(values, -(1 << bits - 1), (1 << bits - 1) - 1)
@@ -205,29 +283,49 @@ def _product(x, weights, bias, shift):
 
 
 def run_recurrent(node, numbers, x):
-    """States of a sequence in whole numbers ``x`` [inputs, steps, features]: int64 [inputs, steps, hidden], or the last one."""
-    hidden, results = node.recurrent.shape[1], np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64)
+    """States of a sequence in whole numbers ``x`` [inputs, steps, features]: int64 [inputs, steps,
+    hidden], or the last one."""
+    hidden, results = (
+        node.recurrent.shape[1],
+        np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64),
+    )
     shift, behind = int(numbers.shift.flat[0]), int(numbers.recurrent_shift.flat[0])
-    state = np.tile(np.clip(np.rint(node.initial * (1 << _PLACES)), -_ONE - 1, _ONE).astype(np.int64), (len(x), 1))
+    state = np.tile(
+        np.clip(np.rint(node.initial * (1 << _PLACES)), -_ONE - 1, _ONE).astype(np.int64),
+        (len(x), 1),
+    )
     lstm = isinstance(node, Lstm)
     cell = np.tile(_cell_numbers(node).astype(np.int64), (len(x), 1)) if lstm else None
     own, theirs = (numbers.bias, 0) if lstm else numbers.bias
-    for place in range(x.shape[1])[::-1 if node.reverse else 1]:
+    for place in range(x.shape[1])[:: -1 if node.reverse else 1]:
         given = _product(x[:, place], numbers.weights, own, shift)
         if lstm:
             sums = _sat(_sat(given + _product(state, numbers.recurrent, 0, behind), _WIDE), _BITS)
-            i, o, f = np.split(run_table("sigmoid", sums[:, :3 * hidden], _BITS), 3, axis=1)
-            new = _down(i * run_table("tanh", sums[:, 3 * hidden:], _BITS), _APART)
+            i, o, f = np.split(run_table("sigmoid", sums[:, : 3 * hidden], _BITS), 3, axis=1)
+            new = _down(i * run_table("tanh", sums[:, 3 * hidden :], _BITS), _APART)
             cell = _sat(_down(_sat(f * cell + new, _WIDE), _PLACES), _BITS)
             state = _sat(_down(o * run_table("tanh", cell, _BITS), _PLACES), _BITS)
         else:
             two = 2 * hidden
             past = _product(state, numbers.recurrent[:two], theirs[:two], behind)
-            update, reset = np.split(run_table("sigmoid", _sat(_sat(given[:, :two] + past, _WIDE), _BITS), _BITS), 2, axis=1)
+            update, reset = np.split(
+                run_table("sigmoid", _sat(_sat(given[:, :two] + past, _WIDE), _BITS), _BITS),
+                2,
+                axis=1,
+            )
             if node.linear_before_reset:
-                past = _down(reset * _sat(_product(state, numbers.recurrent[two:], theirs[two:], behind), _BITS), _PLACES)
+                past = _down(
+                    reset
+                    * _sat(_product(state, numbers.recurrent[two:], theirs[two:], behind), _BITS),
+                    _PLACES,
+                )
             else:
-                past = _product(_sat(_down(reset * state, _PLACES), _BITS), numbers.recurrent[two:], theirs[two:], behind)
+                past = _product(
+                    _sat(_down(reset * state, _PLACES), _BITS),
+                    numbers.recurrent[two:],
+                    theirs[two:],
+                    behind,
+                )
             new = run_table("tanh", _sat(_sat(given[:, two:] + past, _WIDE), _BITS), _BITS)
             state = _sat(_down(_sat(update * state + (_ONE - update) * new, _WIDE), _PLACES), _BITS)
         results[:, place] = state

@@ -1,8 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's numbers in plain numpy, node by node."""
+
 import numpy as np
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Slice, Transpose
+from ...graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    Gru,
+    Lstm,
+    MatMul,
+    MaxPool,
+    Slice,
+    Transpose,
+)
 from .arrays.matrices import dense_pieces
 from .products import run_product
 from .recurrent import run_recurrent
@@ -20,7 +34,10 @@ def _activated(values, activation, scale):
         return values
     if activation.function == "relu":
         return np.maximum(values, 0)
-    low, high = (int(np.clip(np.rint(v / scale.step), scale.low, scale.high)) if np.isfinite(v) else None for v in (activation.low, activation.high))
+    low, high = (
+        int(np.clip(np.rint(v / scale.step), scale.low, scale.high)) if np.isfinite(v) else None
+        for v in (activation.low, activation.high)
+    )
     values = values if low is None else np.maximum(values, low)
     return values if high is None else np.minimum(values, high)
 
@@ -38,13 +55,20 @@ def _conv(node, numbers, x, bits):
     top, left, bottom, right = node.padding
     x = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)))
     out, kh, kw, inner = numbers.weights.shape
-    rows, columns = ((have - span) // stride + 1 for have, span, stride in zip(x.shape[1:3], node.window, node.stride, strict=True))
+    rows, columns = (
+        (have - span) // stride + 1
+        for have, span, stride in zip(x.shape[1:3], node.window, node.stride, strict=True)
+    )
     sums = np.zeros((len(x), rows, columns, out), np.int64)
     each = out // node.groups
     for r in range(kh):
         for c in range(kw):
             r0, c0 = r * node.dilation[0], c * node.dilation[1]
-            tap = x[:, r0:r0 + (rows - 1) * node.stride[0] + 1:node.stride[0], c0:c0 + (columns - 1) * node.stride[1] + 1:node.stride[1]]
+            tap = x[
+                :,
+                r0 : r0 + (rows - 1) * node.stride[0] + 1 : node.stride[0],
+                c0 : c0 + (columns - 1) * node.stride[1] + 1 : node.stride[1],
+            ]
             if node.groups == 1:
                 sums += _product(tap, numbers.weights[:, r, c].T)
             else:
@@ -58,12 +82,14 @@ def _conv(node, numbers, x, bits):
 def _dense(node, numbers, x, bits, params):
     x = x.reshape(len(x), -1, node.weights.shape[1])
     shift, bias = int(numbers.shift.flat[0]), 0 if numbers.bias is None else numbers.bias
-    pieces = dense_pieces(node.weights.shape[1], min(params["xb_cols"], node.weights.shape[0]), params)
+    pieces = dense_pieces(
+        node.weights.shape[1], min(params["xb_cols"], node.weights.shape[0]), params
+    )
     if len(pieces) == 1:
         return _shifted(_product(x, numbers.weights.T) + bias, shift)
     total = None
     for first, count in pieces:
-        part = _product(x[..., first:first + count], numbers.weights[:, first:first + count].T)
+        part = _product(x[..., first : first + count], numbers.weights[:, first : first + count].T)
         if total is None:
             total = _sat(part + bias + (1 << shift >> 1), 32)
         else:
@@ -85,8 +111,14 @@ def run_node(quantised, node, sources, params):
     if isinstance(node, Binary):
         a, b = (x.reshape(len(x), *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:]) for x in sources)
         if node.function == "mul":
-            return _activated(_sat(_shifted(a * b, int(numbers.shift.flat[0])), scale.bits), node.activation, scale)
-        return _activated(_sat(a - b if node.function == "sub" else a + b, scale.bits), node.activation, scale)
+            return _activated(
+                _sat(_shifted(a * b, int(numbers.shift.flat[0])), scale.bits),
+                node.activation,
+                scale,
+            )
+        return _activated(
+            _sat(a - b if node.function == "sub" else a + b, scale.bits), node.activation, scale
+        )
     if isinstance(node, Activation) and node.function in TABLES:
         return run_table(node.function, sources[0], scale.bits)
     if isinstance(node, Activation):
@@ -94,7 +126,10 @@ def run_node(quantised, node, sources, params):
     if isinstance(node, MaxPool):
         return _max_pool(node, sources[0], shape)
     if isinstance(node, AveragePool):
-        sums, count = sources[0].sum((1, 2), keepdims=True), sources[0].shape[1] * sources[0].shape[2]
+        sums, count = (
+            sources[0].sum((1, 2), keepdims=True),
+            sources[0].shape[1] * sources[0].shape[2],
+        )
         mean = (2 * np.abs(sums) + count) // (2 * count)
         return (np.sign(sums) * mean).reshape(len(sums), *shape)
     if isinstance(node, Lstm | Gru):
@@ -113,8 +148,19 @@ def run_node(quantised, node, sources, params):
 def _max_pool(node, x, shape):
     top, left, bottom, right = node.padding
     low = np.iinfo(np.int64).min
-    x = np.pad(x, ((0, 0), (top, bottom + node.stride[0]), (left, right + node.stride[1]), (0, 0)), constant_values=low)
+    x = np.pad(
+        x,
+        ((0, 0), (top, bottom + node.stride[0]), (left, right + node.stride[1]), (0, 0)),
+        constant_values=low,
+    )
     rows, columns = shape[:2]
-    taps = [x[:, r:r + (rows - 1) * node.stride[0] + 1:node.stride[0], c:c + (columns - 1) * node.stride[1] + 1:node.stride[1]]
-            for r in range(node.window[0]) for c in range(node.window[1])]
+    taps = [
+        x[
+            :,
+            r : r + (rows - 1) * node.stride[0] + 1 : node.stride[0],
+            c : c + (columns - 1) * node.stride[1] + 1 : node.stride[1],
+        ]
+        for r in range(node.window[0])
+        for c in range(node.window[1])
+    ]
     return np.max(taps, axis=0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stages played with the timing of their very instructions: what is decided comes when the machine will do it."""
+"""Stages played with the timing of their very instructions: what is decided comes when the machine
+will do it."""
+
 from ....kernels.pim.builder import CoreBuilder
 from ...graph import Conv
 from .clock.clocks import BEAT, Clock, Memory
@@ -10,15 +12,24 @@ __all__ = ["rehearsed"]
 
 
 class _Scratch:
-    """A core whose program is written while it runs; looks like the plain clocks of :mod:`.schedule`."""
+    """A core whose program is written while it runs; looks like the plain clocks of
+    :mod:`.schedule`."""
+
     def __init__(self, writer, stages, number, slots, memory):
         self.row, self.steps = None, []
         params = writer.params
         core = CoreBuilder(params, number)
-        groups = {node.name: [(m, core.group(*m.group(), m.shift, node.name)) for m in stages.matrices[node.name]]
-                  for node in stages.on(number) if isinstance(node, Conv)}
+        groups = {
+            node.name: [
+                (m, core.group(*m.group(), m.shift, node.name)) for m in stages.matrices[node.name]
+            ]
+            for node in stages.on(number)
+            if isinstance(node, Conv)
+        }
         self.builder = core
-        self.hand = Hand(writer, stages, number, core, core.pointer(0), slots, groups, range(params["cores"]))
+        self.hand = Hand(
+            writer, stages, number, core, core.pointer(0), slots, groups, range(params["cores"])
+        )
         self.clock = Clock(number, core.words, core.groups, (), params, memory, 0)
         self.clock.advance(None)
 
@@ -70,11 +81,25 @@ class _Rehearsal(Play):
     def _do(self, core, part, when):
         core.clock.now = max(core.clock.now, when)
         core.do()
-        return max([core.clock.now, *(flying[4] for flying in core.clock.flight if flying[0] == ("matrix" if part.matrix else "vector"))])
+        return max(
+            [
+                core.clock.now,
+                *(
+                    flying[4]
+                    for flying in core.clock.flight
+                    if flying[0] == ("matrix" if part.matrix else "vector")
+                ),
+            ]
+        )
 
 
 def rehearsed(stages, plan, writer):
-    """A :class:`~.schedule.Plan` with the same rings, whose order is that of the instructions' own timing; ``writer``: ProgramWriter with places."""
+    """A :class:`~.schedule.Plan` with the same rings, whose order is that of the instructions' own
+    timing; ``writer``: ProgramWriter with places."""
     play = _Rehearsal(stages, plan.slots, writer)
     cycles = play.run()
-    return plan if cycles is None else Plan({number: core.steps for number, core in play.cores.items()}, plan.slots, cycles)
+    return (
+        plan
+        if cycles is None
+        else Plan({number: core.steps for number, core in play.cores.items()}, plan.slots, cycles)
+    )

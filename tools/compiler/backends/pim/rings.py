@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of maps in one core's local memory: a ring for each tensor, and the making of a row out of others."""
+"""Rows of maps in one core's local memory: a ring for each tensor, and the making of a row out of
+others."""
+
 from ...graph import Binary, Conv, MaxPool
 from .maps import Products, pool_row, spans
 
@@ -10,7 +12,8 @@ _STORED = 128
 
 
 def margins_of(nodes):
-    """Columns of zeros on both sides of a tensor's rows, tensor name -> (left, right): the most that a convolution among ``nodes`` asks for."""
+    """Columns of zeros on both sides of a tensor's rows, tensor name -> (left, right): the most
+    that a convolution among ``nodes`` asks for."""
     margins = {name: (0, 0) for node in nodes for name in (*node.inputs, node.output)}
     for node in nodes:
         if isinstance(node, Conv):
@@ -36,6 +39,7 @@ class Rings:
     size : function, tensor name -> bytes of an element
     nodes : list, in order
     """
+
     def __init__(self, graph, size, nodes):
         self.graph, self.size, self.nodes = graph, size, nodes
         self.margins = margins_of(nodes)
@@ -46,26 +50,52 @@ class Rings:
         return (sum(self.margins[name]) + width) * channels * self.size(name)
 
     def bytes(self, slots, matrices):
-        """Local memory that it takes; ``slots``: tensor name -> rows of its ring, ``matrices``: node name -> list of Matrix."""
-        return sum(n * self.pitch(name) for name, n in slots.items()) + self._zeros() + self._patches(matrices) + self._tall()
+        """Local memory that it takes; ``slots``: tensor name -> rows of its ring, ``matrices``:
+        node name -> list of Matrix."""
+        return (
+            sum(n * self.pitch(name) for name, n in slots.items())
+            + self._zeros()
+            + self._patches(matrices)
+            + self._tall()
+        )
 
     def _zeros(self):
         """Bytes of the row outside the map that all share."""
-        return max([self.pitch(n.inputs[0]) for n in self.nodes if isinstance(n, Conv) and (n.padding[0] or n.padding[2])], default=0)
+        return max(
+            [
+                self.pitch(n.inputs[0])
+                for n in self.nodes
+                if isinstance(n, Conv) and (n.padding[0] or n.padding[2])
+            ],
+            default=0,
+        )
 
     def _patches(self, matrices):
-        """Bytes of the two places, shared by all convolutions, where neighbourhoods are put together."""
-        return max([Products.space(n, matrices[n.name], self.size(n.inputs[0])) for n in self.nodes if isinstance(n, Conv)], default=0)
+        """Bytes of the two places, shared by all convolutions, where neighbourhoods are put
+        together."""
+        return max(
+            [
+                Products.space(n, matrices[n.name], self.size(n.inputs[0]))
+                for n in self.nodes
+                if isinstance(n, Conv)
+            ],
+            default=0,
+        )
 
     def _tall(self):
         """Bytes of the row that all poolings compare rows in."""
-        return max([self.pitch(n.inputs[0]) for n in self.nodes if isinstance(n, MaxPool)], default=0)
+        return max(
+            [self.pitch(n.inputs[0]) for n in self.nodes if isinstance(n, MaxPool)], default=0
+        )
 
     def open(self, writer, core, slots, ranks, groups, what):
-        """Give the rings their places in ``core``'s local memory and clear what stays zero; ``ranks``: tensor name -> row -> its number among the rows that
-        the core has; ``groups``: node name -> list of (Matrix, group)."""
+        """Give the rings their places in ``core``'s local memory and clear what stays zero;
+        ``ranks``: tensor name -> row -> its number among the rows that the core has; ``groups``:
+        node name -> list of (Matrix, group)."""
         self.writer, self.core, self._ranks = writer, core, ranks
-        self._rings = {name: (core.allocate(n * self.pitch(name), what), n) for name, n in slots.items() if n}
+        self._rings = {
+            name: (core.allocate(n * self.pitch(name), what), n) for name, n in slots.items() if n
+        }
         self._zero = core.allocate(self._zeros(), what)
         if self._zeros():
             core.fill(self._zero, 0, self._zeros())
@@ -81,15 +111,27 @@ class Rings:
         self._products, self._wide = {}, core.allocate(self._tall(), what)
         for node in self.nodes:
             if isinstance(node, Conv):
-                self._products[node.name] = Products(core, node, *zip(*groups[node.name], strict=True), self.graph.shape(node.inputs[0])[2],
-                                                     self.graph.shape(node.output), self.size(node.inputs[0]), self.size(node.output), writer.relu(node),
-                                                     patches)
+                self._products[node.name] = Products(
+                    core,
+                    node,
+                    *zip(*groups[node.name], strict=True),
+                    self.graph.shape(node.inputs[0])[2],
+                    self.graph.shape(node.output),
+                    self.size(node.inputs[0]),
+                    self.size(node.output),
+                    writer.relu(node),
+                    patches,
+                )
 
     def row(self, name, y, margin=0):
         """Local address of a row's first column, or so many before it."""
         at = self._zero + self.margins[name][0] * self.graph.shape(name)[2] * self.size(name)
         if 0 <= y < self.graph.shape(name)[0]:
-            at += self._rings[name][0] + self._ranks[name][y] % self._rings[name][1] * self.pitch(name) - self._zero
+            at += (
+                self._rings[name][0]
+                + self._ranks[name][y] % self._rings[name][1] * self.pitch(name)
+                - self._zero
+            )
         return at - margin * self.graph.shape(name)[2] * self.size(name)
 
     def row_bytes(self, name):
@@ -97,20 +139,31 @@ class Rings:
         return self.graph.shape(name)[1] * self.graph.shape(name)[2] * self.size(name)
 
     def make(self, node, y):
-        """Write the instructions of row ``y`` of a node's result; yields behind each part, of which a multiplication is one."""
+        """Write the instructions of row ``y`` of a node's result; yields behind each part, of which
+        a multiplication is one."""
         writer, core, name = self.writer, self.core, node.inputs[0]
         results, size = self.row(node.output, y), self.size(node.inputs[0])
         count = self.graph.shape(node.output)[1] * self.graph.shape(node.output)[2]
         if isinstance(node, Conv):
             yield from self._products[node.name].steps(
-                lambda r: self.row(name, y * node.stride[0] - node.padding[0] + r, node.padding[1]), results)
+                lambda r: self.row(name, y * node.stride[0] - node.padding[0] + r, node.padding[1]),
+                results,
+            )
             if node.activation is not None and node.activation.function == "clip":
                 writer.clip(core, node.activation, node.output, results, count)
                 yield
         elif isinstance(node, MaxPool):
             _, width, channels = self.graph.shape(name)
-            pool_row(core, node, [self.row(*source) for source in reads(self.graph, node, y)], self._wide, results, (width, channels),
-                     self.graph.shape(node.output)[1], size)
+            pool_row(
+                core,
+                node,
+                [self.row(*source) for source in reads(self.graph, node, y)],
+                self._wide,
+                results,
+                (width, channels),
+                self.graph.shape(node.output)[1],
+                size,
+            )
             yield
         elif isinstance(node, Binary):
             writer.add(core, node, results, [self.row(source, y) for source in node.inputs], count)
@@ -122,14 +175,19 @@ class Rings:
 
 
 class Stores:
-    """Rows on their way to main memory, a piece at a time between other work: a whole row would hold up the moves of the next."""
+    """Rows on their way to main memory, a piece at a time between other work: a whole row would
+    hold up the moves of the next."""
+
     def __init__(self, core, pointer):
         self.core, self.pointer, self._left = core, pointer, []
 
     def put(self, source, size, target):
-        """A row at the local address ``source`` is to go to the global address ``target``; the one before has gone."""
+        """A row at the local address ``source`` is to go to the global address ``target``; the one
+        before has gone."""
         self.flush()
-        self._left = [(source + k, min(_STORED, size - k), target + k) for k in range(0, size, _STORED)]
+        self._left = [
+            (source + k, min(_STORED, size - k), target + k) for k in range(0, size, _STORED)
+        ]
 
     def step(self):
         """A piece, if one is left."""

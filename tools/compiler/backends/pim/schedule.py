@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The order of work of stages: what every core does next, and when rows change cores, found by playing the cores' clocks.
+"""The order of work of stages: what every core does next, and when rows change cores, found by
+playing the cores' clocks.
 
-Rows are passed on by ``send`` and ``recv``, for which both cores must be there. All passes have one order in time, and every core's program keeps to it:
-so none waits for another in a circle.
+Rows are passed on by ``send`` and ``recv``, for which both cores must be there. All passes have one
+order in time, and every core's program keeps to it: so none waits for another in a circle.
 """
+
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -11,17 +13,21 @@ from .rings import reads
 
 __all__ = ["Plan", "Play", "Step", "plan_stages"]
 
-#: Bytes of a pass in a cycle beside multiplications; cycles that it takes besides, that a row of results takes to stand behind its last multiplication, and a load from main
-#: memory beside its bytes.
+#: Bytes of a pass in a cycle beside multiplications; cycles that it takes besides, that a row of
+#: results takes to stand behind its last multiplication, and a load from main memory beside its
+#: bytes.
 _CROSSED, _MEET, _SETTLE, _LATENCY = 6, 24, 24, 60
-#: Cycles before the end of a multiplication that the next one is taken, and those that it takes to begin.
+#: Cycles before the end of a multiplication that the next one is taken, and those that it takes to
+#: begin.
 _AHEAD, _START = 14, 12
 _FAR = 1 << 60
 
 
 @dataclass(frozen=True)
 class Step:
-    """``kind``: ``load``, ``part`` (the next of a row), ``store``, ``send``, ``recv``; ``peer``: the other core of the last two."""
+    """``kind``: ``load``, ``part`` (the next of a row), ``store``, ``send``, ``recv``; ``peer``:
+    the other core of the last two."""
+
     kind: str
     tensor: str
     row: int
@@ -30,7 +36,9 @@ class Step:
 
 @dataclass
 class Plan:
-    """``steps`` of every core, core -> list of Step; ``slots``: rows of every ring, (core, tensor) -> number; ``cycles``: estimate."""
+    """``steps`` of every core, core -> list of Step; ``slots``: rows of every ring, (core, tensor)
+    -> number; ``cycles``: estimate."""
+
     steps: dict
     slots: dict
     cycles: int
@@ -38,27 +46,43 @@ class Plan:
 
 @dataclass
 class _Core:
-    """A core's clocks: ``issue``, when its next instruction may begin; ``matrix``, ``vector``: when the unit ends what it has."""
+    """A core's clocks: ``issue``, when its next instruction may begin; ``matrix``, ``vector``: when
+    the unit ends what it has."""
+
     issue: int = 0
     matrix: int = 0
     vector: int = 0
-    row: tuple | None = None                        # (node, row, number of the next part)
+    row: tuple | None = None  # (node, row, number of the next part)
     steps: list = field(default_factory=list)
 
 
 class Play:
-    """One run of the clocks with rings of given sizes; ``stuck``: rings that were full when nothing went on."""
+    """One run of the clocks with rings of given sizes; ``stuck``: rings that were full when nothing
+    went on."""
+
     def __init__(self, stages, slots):
         self.stages, self.slots = stages, slots
         self.cores = {core: self._core(core) for core in stages.cores}
-        self.ready = {}                                                 # (core, tensor, row) -> when it stands
+        self.ready = {}  # (core, tensor, row) -> when it stands
         self.left = {key: Counter(rows) for key, rows in stages.uses.items()}
         self.at_slot = {key: list(ranks) for key, ranks in stages.ranks.items()}
-        self.on = {core: [(node, stages.made(node, core)) for node in stages.on(core)] for core in stages.cores}
-        self.next_row = {(node.name, core): 0 for core, nodes in self.on.items() for node, _ in nodes}
-        self.next_load, self.next_pass = dict.fromkeys(stages.loads, 0), dict.fromkeys(stages.ways, 0)
+        self.on = {
+            core: [(node, stages.made(node, core)) for node in stages.on(core)]
+            for core in stages.cores
+        }
+        self.next_row = {
+            (node.name, core): 0 for core, nodes in self.on.items() for node, _ in nodes
+        }
+        self.next_load, self.next_pass = (
+            dict.fromkeys(stages.loads, 0),
+            dict.fromkeys(stages.ways, 0),
+        )
         self.order = {node.name: n for n, node in enumerate(stages.nodes)}
-        self.sources = {(node.name, y): reads(stages.graph, node, y) for node in stages.nodes for y in stages.rows.get(node.output, ())}
+        self.sources = {
+            (node.name, y): reads(stages.graph, node, y)
+            for node in stages.nodes
+            for y in stages.rows.get(node.output, ())
+        }
         self.stuck = set()
 
     def _core(self, number):
@@ -72,7 +96,9 @@ class Play:
             for core in dirty:
                 best[core] = self._best(core)
             dirty = set()
-            core = min((c for c in best if best[c] is not None), key=lambda c: best[c][0], default=None)
+            core = min(
+                (c for c in best if best[c] is not None), key=lambda c: best[c][0], default=None
+            )
             found = self._pass(best, _FAR if core is None else best[core][0])
             if found is not None:
                 at, _, way = found
@@ -83,7 +109,11 @@ class Play:
                 dirty = {core}
             else:
                 break
-        if any(self.next_row[node.name, core] < len(rows) for core, nodes in self.on.items() for node, rows in nodes):
+        if any(
+            self.next_row[node.name, core] < len(rows)
+            for core, nodes in self.on.items()
+            for node, rows in nodes
+        ):
             self._find_stuck()
             return None
         return round(max(max(c.issue, c.matrix, c.vector) for c in self.cores.values()))
@@ -104,7 +134,7 @@ class Play:
             if core.row is not None and core.row[0] is node:
                 when = core.issue
                 part = self.stages.parts(node)[core.row[2]]
-                if not part.matrix and core.row[2]:             # a clip of a row just multiplied
+                if not part.matrix and core.row[2]:  # a clip of a row just multiplied
                     when = max(when, core.matrix + _SETTLE)
                 if found is None or (when, -self.order[node.name]) < found[:2]:
                     found = when, -self.order[node.name], ("part", node)
@@ -112,7 +142,9 @@ class Play:
             at = self.next_row[node.name, number]
             if at == len(rows) or core.row is not None and self.stages.parts(node)[0].matrix:
                 continue
-            stands = [self.ready.get((number, *source)) for source in self.sources[node.name, rows[at]]]
+            stands = [
+                self.ready.get((number, *source)) for source in self.sources[node.name, rows[at]]
+            ]
             if None in stands or not self._room(number, node.output, rows[at]):
                 continue
             when = max([core.issue, *stands])
@@ -121,7 +153,8 @@ class Play:
         return found
 
     def _pass(self, best, limit):
-        """The first pass that may come before what its cores could do by themselves, and when; ``limit``: when the first core could. ``None``: none."""
+        """The first pass that may come before what its cores could do by themselves, and when;
+        ``limit``: when the first core could. ``None``: none."""
         found = []
         for way, at in self.next_pass.items():
             name, source, target = way
@@ -136,11 +169,16 @@ class Play:
         return min(found, default=None)
 
     def _free(self, way, at, best):
-        """Whether a pass is to come before what its cores could do first: neither's units would run dry meanwhile, or one has nothing to do."""
+        """Whether a pass is to come before what its cores could do first: neither's units would run
+        dry meanwhile, or one has nothing to do."""
         ends = at + self._bytes(way) // _CROSSED + _MEET
         idle = [c for c in way[1:] if best[c] is None or best[c][0] >= at]
         slack = [c for c in way[1:] if self.cores[c].matrix >= ends or c in idle]
-        return len(slack) == 2 or len(idle) > 0 and all(self.cores[c].issue + _MEET >= at for c in way[1:] if c not in idle)
+        return (
+            len(slack) == 2
+            or len(idle) > 0
+            and all(self.cores[c].issue + _MEET >= at for c in way[1:] if c not in idle)
+        )
 
     def _bytes(self, way):
         return self.stages.rings[way[2]].row_bytes(way[0])
@@ -207,7 +245,8 @@ class Play:
             core.issue = max(begin + part.issue, core.vector - part.cycles // 2)
             return core.vector
         begin = when
-        # Two places for neighbourhoods: what was put together before the last was read when that began.
+        # Two places for neighbourhoods: what was put together before the last was read when that
+        # began.
         begin = max(begin + part.issue, core.matrix - _AHEAD)
         core.matrix = max(core.matrix, begin + _START) + part.cycles
         core.issue = begin
@@ -215,6 +254,7 @@ class Play:
 
     def _find_stuck(self):
         """Rings without a place for what could come next."""
+
         def look(core, name, rows, at):
             if at < len(rows) and not self._room(core, name, rows[at]):
                 self.stuck.add((core, name))
@@ -232,7 +272,8 @@ class Play:
 
 
 def plan_stages(stages, room, *, spare=True):
-    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` where local memories, with ``room`` bytes free each, do not hold the rings.
+    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` where local memories, with
+    ``room`` bytes free each, do not hold the rings.
 
     ``spare``: rings get more rows than they need where that saves cycles."""
     slots = stages.least()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers side by side: every node of a stretch of the network has its home, a core; rows go from core to core as soon as they are made."""
+"""Layers side by side: every node of a stretch of the network has its home, a core; rows go from
+core to core as soon as they are made."""
+
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -9,12 +11,14 @@ from .rings import Rings, Stores, reads
 
 __all__ = ["Hand", "Part", "Stages", "emit_stages", "needed_rows"]
 
-#: Cycles of an instruction of the vector unit and of a move beside those for their bytes, and of what the matrix unit does beside its rows.
+#: Cycles of an instruction of the vector unit and of a move beside those for their bytes, and of
+#: what the matrix unit does beside its rows.
 _VECTOR, _MOVE, _MATRIX = 12, 4, 1
 
 
 def needed_rows(graph, nodes, band):
-    """Tensor name -> rows of it, in order, that rows ``band`` (first, behind last) of the last node's result take."""
+    """Tensor name -> rows of it, in order, that rows ``band`` (first, behind last) of the last
+    node's result take."""
     needed = {nodes[-1].output: set(range(*band))}
     for node in reversed(nodes):
         for y in needed.get(node.output, ()):
@@ -25,8 +29,10 @@ def needed_rows(graph, nodes, band):
 
 @dataclass(frozen=True)
 class Part:
-    """One step of making a row: ``issue`` cycles until its command is given, ``cycles`` of the unit, ``matrix``: the matrix unit's, else the vector unit's;
-    ``gathers``: it uses one of the two places for neighbourhoods."""
+    """One step of making a row: ``issue`` cycles until its command is given, ``cycles`` of the
+    unit, ``matrix``: the matrix unit's, else the vector unit's; ``gathers``: it uses one of the two
+    places for neighbourhoods."""
+
     issue: int
     cycles: int
     matrix: bool
@@ -52,6 +58,7 @@ class Stages:
     ways : (tensor name, core, core) -> rows that go from core to core
     loads : (tensor name, core) -> rows that come from main memory
     """
+
     graph: object
     nodes: list
     homes: dict
@@ -69,7 +76,9 @@ class Stages:
         self.makers = {node.output: node for node in self.nodes}
         self.last = self.nodes[-1].output
         self.cores = sorted({core for cores in self.homes.values() for core in cores})
-        self.rows = needed_rows(self.graph, self.nodes, self.band or (0, self.graph.shape(self.last)[0]))
+        self.rows = needed_rows(
+            self.graph, self.nodes, self.band or (0, self.graph.shape(self.last)[0])
+        )
         uses = self.uses
         for node in self.nodes:
             for y in self.rows.get(node.output, ()):
@@ -103,7 +112,8 @@ class Stages:
         return [y for y in self.rows.get(node.output, ()) if self.home(node, y) == core]
 
     def parts(self, node):
-        """The :class:`Part` list of a row of a node's result, as :meth:`.rings.Rings.make` yields them."""
+        """The :class:`Part` list of a row of a node's result, as :meth:`.rings.Rings.make` yields
+        them."""
         return self._parts[node.name]
 
     def _parts_of(self, node):
@@ -113,21 +123,43 @@ class Stages:
             found = []
             for moves, matrix in Products.parts(node, self.matrices[node.name], width, size):
                 rows, cols = matrix.shape
-                found.append(Part(sum(max(_MOVE, -(-n // (8 - size)) + 1) for n in moves) + 2 * _MOVE, rows * -(-cols // self.lanes) + _MATRIX, True, bool(moves)))
+                found.append(
+                    Part(
+                        sum(max(_MOVE, -(-n // (8 - size)) + 1) for n in moves) + 2 * _MOVE,
+                        rows * -(-cols // self.lanes) + _MATRIX,
+                        True,
+                        bool(moves),
+                    )
+                )
             bounded = node.activation is not None and node.activation.function == "clip"
             return found + [Part(2 * _MOVE, 2 * (words + _VECTOR), False)] * bounded
         if isinstance(node, MaxPool):
             each = 2 * -(-channels * size // 8) + _VECTOR
-            tall = (node.window[0] - 1) * (2 * -(-self.graph.shape(name)[1] * channels * size // 8) + _VECTOR)
+            tall = (node.window[0] - 1) * (
+                2 * -(-self.graph.shape(name)[1] * channels * size // 8) + _VECTOR
+            )
             return [Part(width * _MOVE, tall + width * (node.window[1] - 1) * each, False)]
-        return [Part(2 * _MOVE, 3 * words + 2 * _VECTOR if isinstance(node, Binary) else 2 * words + _VECTOR, False)]
+        return [
+            Part(
+                2 * _MOVE,
+                3 * words + 2 * _VECTOR if isinstance(node, Binary) else 2 * words + _VECTOR,
+                False,
+            )
+        ]
 
     def load(self, core):
         """Cycles that the matrix unit of a core has work for."""
-        return sum(part.cycles for node in self.on(core) for part in self.parts(node) if part.matrix for _ in self.made(node, core))
+        return sum(
+            part.cycles
+            for node in self.on(core)
+            for part in self.parts(node)
+            if part.matrix
+            for _ in self.made(node, core)
+        )
 
     def least(self):
-        """Rows of every ring that the makers of a row want at once, (core, tensor name) -> number."""
+        """Rows of every ring that the makers of a row want at once, (core, tensor name) ->
+        number."""
         found = {key: 1 for key in self.uses}
         for node in self.nodes:
             for y in self.rows.get(node.output, ()):
@@ -141,7 +173,9 @@ class Stages:
         return all(self.bytes(core, slots) <= room[core] for core in self.cores)
 
     def bytes(self, core, slots):
-        return self.rings[core].bytes({name: n for (c, name), n in slots.items() if c == core}, self.matrices)
+        return self.rings[core].bytes(
+            {name: n for (c, name), n in slots.items() if c == core}, self.matrices
+        )
 
 
 class Hand:
@@ -156,12 +190,27 @@ class Hand:
     groups : node name -> list of (Matrix, group)
     cores : of every core of the stages, its number
     """
+
     def __init__(self, writer, stages, number, core, pointer, slots, groups, cores):
-        self.writer, self.stages, self.core, self.pointer, self.cores = writer, stages, core, pointer, cores
+        self.writer, self.stages, self.core, self.pointer, self.cores = (
+            writer,
+            stages,
+            core,
+            pointer,
+            cores,
+        )
         self.rings, self._making, self._stores = stages.rings[number], {}, Stores(core, pointer)
         self._single = slots.get((number, stages.last)) == 1
-        self.rings.open(writer, core, *({name: what for (c, name), what in each.items() if c == number} for each in (slots, stages.ranks)),
-                        groups, stages.nodes[-1].name)
+        self.rings.open(
+            writer,
+            core,
+            *(
+                {name: what for (c, name), what in each.items() if c == number}
+                for each in (slots, stages.ranks)
+            ),
+            groups,
+            stages.nodes[-1].name,
+        )
 
     def do(self, step):
         """The instructions of a :class:`~.schedule.Step`."""
@@ -190,12 +239,18 @@ class Hand:
 
 
 def emit_stages(writer, stages, plan, groups, cores):
-    """Write every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list of (Matrix, group); ``cores``: of every core of the
-    stages, its number."""
+    """Write every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list
+    of (Matrix, group); ``cores``: of every core of the stages, its number."""
     for number in stages.cores:
         core = writer.cores[cores[number]]
-        own = {node.name: groups[node.name, core.number] for node in stages.on(number) if isinstance(node, Conv)}
-        hand = Hand(writer, stages, number, core, writer.pointers[core.number], plan.slots, own, cores)
+        own = {
+            node.name: groups[node.name, core.number]
+            for node in stages.on(number)
+            if isinstance(node, Conv)
+        }
+        hand = Hand(
+            writer, stages, number, core, writer.pointers[core.number], plan.slots, own, cores
+        )
         for step in plan.steps[number]:
             hand.do(step)
         hand.end()

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sigmoid and tanh by the machine's tables, which ask for units of their own of what they read and give (docs/isa/pim.md, section 4.3)."""
+"""Sigmoid and tanh by the machine's tables, which ask for units of their own of what they read and
+give (docs/isa/pim.md, section 4.3)."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +18,8 @@ _TANH = np.floor(np.tanh(np.arange(514) / 64) * 65536 + 0.5).astype(np.int64)
 
 
 def table_steps(bits):
-    """(unit of what is read, unit of the result) of tensors of ``bits``, with the formats that the instructions choose themselves."""
+    """(unit of what is read, unit of the result) of tensors of ``bits``, with the formats that the
+    instructions choose themselves."""
     return 2.0 ** -max(bits - 4, 0), 2.0 ** -(bits - 1)
 
 
@@ -27,7 +30,9 @@ def run_table(function, x, bits):
     places = (16 if function == "tanh" else 15) - read
     u = np.abs(x) << places if places >= 0 else np.abs(x) >> -places
     at = np.minimum(u >> 10, 512)
-    t = np.where(u >= 1 << 19, 65536, _TANH[at] + ((_TANH[at + 1] - _TANH[at]) * (u & 1023) + 512 >> 10))
+    t = np.where(
+        u >= 1 << 19, 65536, _TANH[at] + ((_TANH[at + 1] - _TANH[at]) * (u & 1023) + 512 >> 10)
+    )
     if function == "tanh":
         size = t << given - 16 if given >= 16 else t + (1 << 15 - given) >> 16 - given
         y = np.where(x < 0, -size, size)
@@ -42,11 +47,18 @@ def _is_table(node):
 
 
 def _apart(graph, node):
-    """(whether its source shares its unit with others, whether its result does): then a product with one stands between."""
+    """(whether its source shares its unit with others, whether its result does): then a product
+    with one stands between."""
     source, outputs = node.inputs[0], {port.tensor for port in graph.outputs}
     maker = graph.maker(source)
-    before = not isinstance(node, Lstm | Gru) and (len(graph.readers(source)) > 1 or source in outputs or not (maker is None or isinstance(maker, Conv | Dense)))
-    after = any(not isinstance(reader, Conv | Dense | Lstm | Gru) for reader in graph.readers(node.output))
+    before = not isinstance(node, Lstm | Gru) and (
+        len(graph.readers(source)) > 1
+        or source in outputs
+        or not (maker is None or isinstance(maker, Conv | Dense))
+    )
+    after = any(
+        not isinstance(reader, Conv | Dense | Lstm | Gru) for reader in graph.readers(node.output)
+    )
     return before, after
 
 
@@ -57,7 +69,8 @@ def wants_too_much(graph, node):
 
 
 def with_units(graph):
-    """The graph with products with one beside each table that cannot have the units it asks for of its neighbours."""
+    """The graph with products with one beside each table that cannot have the units it asks for of
+    its neighbours."""
     nodes, tensors = [], dict(graph.tensors)
 
     def unit(name, source, output, node):

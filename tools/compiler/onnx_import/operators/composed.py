@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators that are made of others: what a machine has of these it does, the rest may go to the host."""
+"""Operators that are made of others: what a machine has of these it does, the rest may go to the
+host."""
+
 from math import pi, sqrt
 
 import numpy as np
@@ -18,6 +20,7 @@ _ERF_PLACE, _ERF = 0.3275911, (0.254829592, -0.284496736, 1.421413741, -1.453152
 
 class _Chain:
     """Nodes for one of the model's, each with a ``part`` of its name but the last."""
+
     def __init__(self, step):
         self.step = step
 
@@ -26,7 +29,10 @@ class _Chain:
 
     def of_two(self, part, function, first, second):
         """``first`` and ``second``: views or numbers."""
-        first, second = (Constant(np.float64(one)) if isinstance(one, int | float) else one for one in (first, second))
+        first, second = (
+            Constant(np.float64(one)) if isinstance(one, int | float) else one
+            for one in (first, second)
+        )
         return binary(self.step, function, first, second, None if part else self.step.output, part)
 
 
@@ -39,9 +45,13 @@ def _elu(step):
     low = chain.act("low", x, "clip", high=0.0)
     if step.operator == "Celu" and alpha != 1:
         low = chain.of_two("scaled", "div", low, alpha)
-    bent = chain.of_two("bent", "mul", chain.of_two("below", "sub", chain.act("exp", low, "exp"), 1), gamma * alpha)
+    bent = chain.of_two(
+        "bent", "mul", chain.of_two("below", "sub", chain.act("exp", low, "exp"), 1), gamma * alpha
+    )
     high = chain.act("high", x, "relu")
-    return chain.of_two("", "add", high if gamma == 1 else chain.of_two("straight", "mul", high, gamma), bent)
+    return chain.of_two(
+        "", "add", high if gamma == 1 else chain.of_two("straight", "mul", high, gamma), bent
+    )
 
 
 @operator("Softplus")
@@ -49,7 +59,12 @@ def _softplus(step):
     """max(x, 0) + log(1 + exp(-|x|)), which is right however large x is."""
     chain, x = _Chain(step), step.flowing()
     small = chain.act("exp", chain.act("neg", chain.act("abs", x, "abs"), "neg"), "exp")
-    return chain.of_two("", "add", chain.act("high", x, "relu"), chain.act("log", chain.of_two("one", "add", small, 1), "log"))
+    return chain.of_two(
+        "",
+        "add",
+        chain.act("high", x, "relu"),
+        chain.act("log", chain.of_two("one", "add", small, 1), "log"),
+    )
 
 
 @operator("Softsign")
@@ -59,15 +74,33 @@ def _softsign(step):
 
 
 def _error_function(chain, x, last=""):
-    """erf by a polynomial of 1 / (1 + p |x|) times exp(-x^2) (Abramowitz and Stegun, 7.1.26), 1.5e-7 from it at most; its sign is a steep line, cut."""
+    """erf by a polynomial of 1 / (1 + p |x|) times exp(-x^2) (Abramowitz and Stegun, 7.1.26),
+    1.5e-7 from it at most; its sign is a steep line, cut."""
     size = chain.act("size", x, "abs")
-    place = chain.of_two("place", "div", 1, chain.of_two("from_one", "add", chain.of_two("spread", "mul", size, _ERF_PLACE), 1))
+    place = chain.of_two(
+        "place",
+        "div",
+        1,
+        chain.of_two("from_one", "add", chain.of_two("spread", "mul", size, _ERF_PLACE), 1),
+    )
     total = chain.of_two("term_4", "mul", place, _ERF[4])
     for number in (3, 2, 1, 0):
-        total = chain.of_two(f"term_{number}", "mul", chain.of_two(f"sum_{number}", "add", total, _ERF[number]), place)
-    bell = chain.act("bell", chain.act("below", chain.of_two("square", "mul", size, size), "neg"), "exp")
+        total = chain.of_two(
+            f"term_{number}",
+            "mul",
+            chain.of_two(f"sum_{number}", "add", total, _ERF[number]),
+            place,
+        )
+    bell = chain.act(
+        "bell", chain.act("below", chain.of_two("square", "mul", size, size), "neg"), "exp"
+    )
     rest = chain.of_two("rest", "sub", 1, chain.of_two("tail", "mul", total, bell))
-    return chain.of_two(last, "mul", rest, chain.act("sign", chain.of_two("steep", "mul", x, 2.0**20), "clip", low=-1.0, high=1.0))
+    return chain.of_two(
+        last,
+        "mul",
+        rest,
+        chain.act("sign", chain.of_two("steep", "mul", x, 2.0**20), "clip", low=-1.0, high=1.0),
+    )
 
 
 @operator("Erf")
@@ -77,16 +110,24 @@ def _erf(step):
 
 @operator("Gelu")
 def _gelu(step):
-    """x / 2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) for the error function."""
+    """x / 2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) for the error
+    function."""
     way = step.wants("approximate", ("none", "tanh"), "none")
     chain, x = _Chain(step), step.flowing()
     if way == "tanh":
         square = chain.of_two("square", "mul", x, x)
-        inside = chain.of_two("inside", "mul", chain.of_two("bent", "add", chain.of_two("scaled", "mul", square, 0.044715), 1), x)
+        inside = chain.of_two(
+            "inside",
+            "mul",
+            chain.of_two("bent", "add", chain.of_two("scaled", "mul", square, 0.044715), 1),
+            x,
+        )
         gate = chain.act("tanh", chain.of_two("sized", "mul", inside, sqrt(2 / pi)), "tanh")
     else:
         gate = _error_function(chain, chain.of_two("sized", "mul", x, sqrt(0.5)), "erf")
-    return chain.of_two("", "mul", chain.of_two("half", "mul", x, 0.5), chain.of_two("one", "add", gate, 1))
+    return chain.of_two(
+        "", "mul", chain.of_two("half", "mul", x, 0.5), chain.of_two("one", "add", gate, 1)
+    )
 
 
 @operator("InstanceNormalization")
@@ -95,8 +136,13 @@ def _instance(step):
     chain, x = _Chain(step), step.flowing()
     lengths = x.lengths
     if len(lengths) < 3 or lengths[0] != 1:
-        raise Refused(f"input of shape {lengths}; a batch of 1, channels and at least one axis behind them are taken")
-    scale, shift = (step.finite(name, step.fixed(at, name).data) for at, name in ((1, "scale"), (2, "B")))
+        raise Refused(
+            f"input of shape {lengths}; a batch of 1, channels and at least one axis behind "
+            f"them are taken"
+        )
+    scale, shift = (
+        step.finite(name, step.fixed(at, name).data) for at, name in ((1, "scale"), (2, "B"))
+    )
     for name, data in (("scale", scale), ("B", shift)):
         if data.shape != (lengths[1],):
             raise Refused(f"{name} of shape {data.shape} for {lengths[1]} channels")
@@ -108,23 +154,55 @@ def _instance(step):
 
     def channels(data):
         return Constant(data.reshape(-1, *[1] * (len(lengths) - 2)))
+
     centred = chain.of_two("centred", "sub", x, mean("mean", x))
     variance = mean("variance", chain.of_two("square", "mul", centred, centred))
-    spread = chain.act("spread", chain.of_two("even", "add", variance, float(step.attribute("epsilon", 1e-5))), "sqrt")
-    return chain.of_two("", "add", chain.of_two("scaled", "mul", chain.of_two("divided", "div", centred, spread), channels(scale)), channels(shift))
+    spread = chain.act(
+        "spread",
+        chain.of_two("even", "add", variance, float(step.attribute("epsilon", 1e-5))),
+        "sqrt",
+    )
+    return chain.of_two(
+        "",
+        "add",
+        chain.of_two(
+            "scaled", "mul", chain.of_two("divided", "div", centred, spread), channels(scale)
+        ),
+        channels(shift),
+    )
 
 
 def _nearest(step, length, factor):
     """The element that each of a longer axis is, as ONNX computes it."""
     place = np.arange(length * factor)
-    mode = step.attribute("coordinate_transformation_mode", "half_pixel") if step.operator == "Resize" else "asymmetric"
-    modes = {"asymmetric": place / factor, "half_pixel": (place + 0.5) / factor - 0.5, "pytorch_half_pixel": (place + 0.5) / factor - 0.5,
-             "align_corners": place * (length - 1) / max(length * factor - 1, 1)}
-    rounding = step.attribute("nearest_mode", "round_prefer_floor") if step.operator == "Resize" else "floor"
-    ways = {"floor": np.floor, "ceil": np.ceil, "round_prefer_floor": lambda x: np.ceil(x - 0.5), "round_prefer_ceil": lambda x: np.floor(x + 0.5)}
+    mode = (
+        step.attribute("coordinate_transformation_mode", "half_pixel")
+        if step.operator == "Resize"
+        else "asymmetric"
+    )
+    modes = {
+        "asymmetric": place / factor,
+        "half_pixel": (place + 0.5) / factor - 0.5,
+        "pytorch_half_pixel": (place + 0.5) / factor - 0.5,
+        "align_corners": place * (length - 1) / max(length * factor - 1, 1),
+    }
+    rounding = (
+        step.attribute("nearest_mode", "round_prefer_floor")
+        if step.operator == "Resize"
+        else "floor"
+    )
+    ways = {
+        "floor": np.floor,
+        "ceil": np.ceil,
+        "round_prefer_floor": lambda x: np.ceil(x - 0.5),
+        "round_prefer_ceil": lambda x: np.floor(x + 0.5),
+    }
     if mode not in modes or rounding not in ways:
-        raise Refused(f"coordinate_transformation_mode = {mode!r}, nearest_mode = {rounding!r}; asymmetric, half_pixel or align_corners with floor, ceil or a "
-                      "round_prefer is taken")
+        raise Refused(
+            f"coordinate_transformation_mode = {mode!r}, nearest_mode = {rounding!r}; "
+            f"asymmetric, half_pixel or align_corners with floor, ceil or a "
+            "round_prefer is taken"
+        )
     return np.clip(ways[rounding](modes[mode]), 0, length - 1).astype(int)
 
 
@@ -147,7 +225,8 @@ def _factors(step, lengths):
 
 @operator("Resize", "Upsample")
 def _resize(step):
-    """A map enlarged by repeating its elements: each row, or pixel, joined with itself, and seen as several."""
+    """A map enlarged by repeating its elements: each row, or pixel, joined with itself, and seen as
+    several."""
     step.wants("mode", ("nearest",), "nearest")
     view = step.flowing()
     factors = _factors(step, view.lengths)
@@ -155,16 +234,27 @@ def _resize(step):
         return view
     for axis, factor in factors.items():
         length = view.lengths[axis]
-        if list(_nearest(step, length, factor)) != [place // factor for place in range(length * factor)]:
-            raise Refused("its rounding takes other elements than each one equally often; coordinate_transformation_mode asymmetric with nearest_mode floor is taken")
+        if list(_nearest(step, length, factor)) != [
+            place // factor for place in range(length * factor)
+        ]:
+            raise Refused(
+                "its rounding takes other elements than each one equally often; "
+                "coordinate_transformation_mode asymmetric with nearest_mode floor is taken"
+            )
     view = step.draft.single_axes(view, factors)
     tensor, shape = view.tensor, list(view.shape)
     for number, (axis, factor) in enumerate(factors.items()):
-        own, = view.axes[axis]
+        (own,) = view.axes[axis]
         if own == len(shape) - 1:
             tensor = step.draft.add(Reshape, tensor, part=f"apart_{number}", shape=(*shape, 1))
         tensor = step.draft.add(Concat, *[tensor] * factor, part=f"repeated_{number}", axis=own + 1)
         shape[own] *= factor
         last = number == len(factors) - 1
-        tensor = step.draft.add(Reshape, tensor, output=step.output if last else None, part="" if last else f"enlarged_{number}", shape=tuple(shape))
+        tensor = step.draft.add(
+            Reshape,
+            tensor,
+            output=step.output if last else None,
+            part="" if last else f"enlarged_{number}",
+            shape=tuple(shape),
+        )
     return step.draft.view(tensor, view.axes)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operators element by element: activations, and arithmetic of two operands that are broadcast."""
+
 import numpy as np
 
 from ...graph import Activation, Binary
@@ -7,7 +8,16 @@ from ..errors import Refused
 from ..step import operator
 from ..views import Constant, View
 
-_PLAIN = {"Relu": "relu", "Sigmoid": "sigmoid", "Tanh": "tanh", "Exp": "exp", "Log": "log", "Sqrt": "sqrt", "Neg": "neg", "Abs": "abs"}
+_PLAIN = {
+    "Relu": "relu",
+    "Sigmoid": "sigmoid",
+    "Tanh": "tanh",
+    "Exp": "exp",
+    "Log": "log",
+    "Sqrt": "sqrt",
+    "Neg": "neg",
+    "Abs": "abs",
+}
 
 
 @operator(*_PLAIN)
@@ -27,7 +37,12 @@ def _prelu(step):
 
 @operator("HardSigmoid")
 def _hard_sigmoid(step):
-    return step.unary(Activation, function="hard_sigmoid", alpha=float(step.attribute("alpha", 0.2)), beta=float(step.attribute("beta", 0.5)))
+    return step.unary(
+        Activation,
+        function="hard_sigmoid",
+        alpha=float(step.attribute("alpha", 0.2)),
+        beta=float(step.attribute("beta", 0.5)),
+    )
 
 
 @operator("HardSwish")
@@ -47,7 +62,10 @@ def _clip(step):
 def _limit(step):
     """Of a tensor and one number: a limit."""
     if len(step.operands) != 2 or sum(isinstance(operand, View) for operand in step.operands) != 1:
-        raise Refused(f"{step.operator} of {len(step.operands)} operands; a tensor and a constant number are taken")
+        raise Refused(
+            f"{step.operator} of {len(step.operands)} operands; a tensor and a constant number "
+            f"are taken"
+        )
     at = 0 if isinstance(step.operands[0], View) else 1
     number = step.number(1 - at, "the constant")
     limits = {"low": number} if step.operator == "Max" else {"high": number}
@@ -55,26 +73,42 @@ def _limit(step):
 
 
 def binary(step, function, first, second, output, part=""):
-    """View of ``function`` of two operands, each a View or a :class:`Constant`, broadcast as numpy does it."""
+    """View of ``function`` of two operands, each a View or a :class:`Constant`, broadcast as numpy
+    does it."""
     draft, operands = step.draft, [first, second]
     try:
         lengths = np.broadcast_shapes(first.lengths, second.lengths)
     except ValueError:
-        raise Refused(f"shapes {tuple(first.lengths)} and {tuple(second.lengths)} do not fit") from None
+        raise Refused(
+            f"shapes {tuple(first.lengths)} and {tuple(second.lengths)} do not fit"
+        ) from None
     for at, operand in enumerate(operands):
         if isinstance(operand, Constant):
             operands[at] = Constant(step.finite("its constant", operand.data))
-    target = next((operand.aligned(len(lengths)) for operand in operands
-                   if isinstance(operand, View) and operand.aligned(len(lengths)).lengths == lengths), None)
+    target = next(
+        (
+            operand.aligned(len(lengths))
+            for operand in operands
+            if isinstance(operand, View) and operand.aligned(len(lengths)).lengths == lengths
+        ),
+        None,
+    )
     if target is not None:
         tensors = [draft.conform(operand, target) for operand in operands]
-        return draft.view(draft.add(Binary, *tensors, output=output, part=part, function=function), target.axes)
-    # Each is broadcast along some axis: both get the model's own axes, from the first on that is longer than one.
+        return draft.view(
+            draft.add(Binary, *tensors, output=output, part=part, function=function), target.axes
+        )
+    # Each is broadcast along some axis: both get the model's own axes, from the first on that is
+    # longer than one.
     first = next((at for at, length in enumerate(lengths) if length > 1), len(lengths))
     tensors = []
     for operand in operands:
         own = (1,) * (len(lengths) - len(operand.lengths)) + tuple(operand.lengths)
-        tensors.append(draft.ordered(operand, own[first:]) if isinstance(operand, View) else draft.constant(operand.data.reshape(own[first:])))
+        tensors.append(
+            draft.ordered(operand, own[first:])
+            if isinstance(operand, View)
+            else draft.constant(operand.data.reshape(own[first:]))
+        )
     result = draft.add(Binary, *tensors, output=output, part=part, function=function)
     return draft.view(result, [()] * first + [(axis,) for axis in range(len(lengths) - first)])
 
@@ -83,12 +117,18 @@ _FUNCTIONS = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
 
 
 def _operand(step, index):
-    return step.fixed(index, "its operand") if isinstance(step.operand(index), Constant) else step.flowing(index)
+    return (
+        step.fixed(index, "its operand")
+        if isinstance(step.operand(index), Constant)
+        else step.flowing(index)
+    )
 
 
 @operator(*_FUNCTIONS)
 def _binary(step):
-    return binary(step, _FUNCTIONS[step.operator], _operand(step, 0), _operand(step, 1), step.output)
+    return binary(
+        step, _FUNCTIONS[step.operator], _operand(step, 0), _operand(step, 1), step.output
+    )
 
 
 @operator("Sum")
@@ -102,7 +142,14 @@ def _sum(step):
         if isinstance(total, Constant) and isinstance(other, Constant):
             total = Constant(total.data + other.data)
         else:
-            total = binary(step, "add", total, other, step.output if last else None, "" if last else f"part_{index}")
+            total = binary(
+                step,
+                "add",
+                total,
+                other,
+                step.output if last else None,
+                "" if last else f"part_{index}",
+            )
     return total
 
 
@@ -122,5 +169,7 @@ def _pow(step):
         return _reciprocal(step)
     if power not in (2, 3):
         raise Refused(f"exponent {power:g}; -1, 0.5, 1, 2 and 3 are taken")
-    square = binary(step, "mul", view, view, step.output if power == 2 else None, "" if power == 2 else "square")
+    square = binary(
+        step, "mul", view, view, step.output if power == 2 else None, "" if power == 2 else "square"
+    )
     return square if power == 2 else binary(step, "mul", square, view, step.output)

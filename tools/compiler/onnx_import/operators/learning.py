@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators of ai.onnx.ml that scikit-learn's converters write around linear models and perceptrons."""
+"""Operators of ai.onnx.ml that scikit-learn's converters write around linear models and
+perceptrons."""
+
 import numpy as np
 
 from ...graph import Activation, Affine, Binary, Reduce, Softmax
@@ -33,8 +35,17 @@ def _linear(step, out, output):
     view = step.flowing()
     coefficients, intercepts = _floats(step, "coefficients"), _floats(step, "intercepts")
     if not out or coefficients.size % out or intercepts.size not in (0, out):
-        raise Refused(f"{coefficients.size} coefficients and {intercepts.size} intercepts for {out} results")
-    return dense(step, view, coefficients.reshape(out, -1), intercepts if intercepts.size else None, None, output)
+        raise Refused(
+            f"{coefficients.size} coefficients and {intercepts.size} intercepts for {out} results"
+        )
+    return dense(
+        step,
+        view,
+        coefficients.reshape(out, -1),
+        intercepts if intercepts.size else None,
+        None,
+        output,
+    )
 
 
 @operator("LinearRegressor")
@@ -62,8 +73,13 @@ def _classifier(step):
     if label is None:
         return [None, scores]
     if labels != list(range(len(intercepts))):
-        raise Refused(f"classlabels = {labels or step.attribute('classlabels_strings')}; numbers from 0 on are taken, or its scores alone")
-    largest = draft.add(Reduce, sums.tensor, output=label, part="label", function="argmax", axes=(axis,), keep=True)
+        raise Refused(
+            f"classlabels = {labels or step.attribute('classlabels_strings')}; numbers from 0 "
+            f"on are taken, or its scores alone"
+        )
+    largest = draft.add(
+        Reduce, sums.tensor, output=label, part="label", function="argmax", axes=(axis,), keep=True
+    )
     found = draft.view(largest, sums.axes, integer=True)
     return [draft.seen(found, sums.lengths[:-1]), scores]
 
@@ -89,5 +105,9 @@ def _normalizer(step):
     view = step.flowing()
     view = step.draft.single_axes(view, [len(view.lengths) - 1])
     size = step.draft.same(Activation, view, None, part="size", function="abs")
-    total = step.draft.add(Reduce, size.tensor, part="sum", function="sum", axes=(view.axes[-1][0],), keep=True)
-    return step.draft.view(step.draft.add(Binary, view.tensor, total, output=step.output, function="div"), view.axes)
+    total = step.draft.add(
+        Reduce, size.tensor, part="sum", function="sum", axes=(view.axes[-1][0],), keep=True
+    )
+    return step.draft.view(
+        step.draft.add(Binary, view.tensor, total, output=step.output, function="div"), view.axes
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of matrices. A constant factor makes a dense layer; what stands in another order in the graph's tensor is permuted in the weights."""
+"""Products of matrices. A constant factor makes a dense layer; what stands in another order in the
+graph's tensor is permuted in the weights."""
+
 from math import prod
 
 import numpy as np
@@ -14,7 +16,8 @@ from .windows import weight_steps
 
 
 def dense(step, view, weights, bias, scale, output):
-    """View of rows times ``weights`` [out, features]: the model's last axis by itself, for each element of the others."""
+    """View of rows times ``weights`` [out, features]: the model's last axis by itself, for each
+    element of the others."""
     draft, lengths = step.draft, view.lengths
     if not lengths or lengths[-1] != weights.shape[1]:
         raise Refused(f"weights for {weights.shape[1]} features on a tensor of shape {lengths}")
@@ -25,12 +28,18 @@ def dense(step, view, weights, bias, scale, output):
         # The layer reads the tensor in its own order: so must the weights be.
         inner = weights.reshape(len(weights), *(view.shape[axis] for axis in view.flat))
         order = np.argsort(view.flat) if view.flat else []
-        attributes["weights"] = np.ascontiguousarray(inner.transpose(0, *(int(at) + 1 for at in order)).reshape(len(weights), -1))
-        return draft.view(draft.add(Dense, view.tensor, output=output, **attributes), [*units, (0,)])
+        attributes["weights"] = np.ascontiguousarray(
+            inner.transpose(0, *(int(at) + 1 for at in order)).reshape(len(weights), -1)
+        )
+        return draft.view(
+            draft.add(Dense, view.tensor, output=output, **attributes), [*units, (0,)]
+        )
     if len(long) == 1:
         tensor = draft.arranged(view, [(long[0],), (len(lengths) - 1,)])
         units[long[0]] = (0,)
-        return draft.view(draft.add(Dense, tensor, output=output, steps=True, **attributes), [*units, (1,)])
+        return draft.view(
+            draft.add(Dense, tensor, output=output, steps=True, **attributes), [*units, (1,)]
+        )
     if len(long) == 2:
         # On a map it is a convolution of 1 x 1.
         tensor = draft.arranged(view, [(axis,) for axis in long] + [(len(lengths) - 1,)])
@@ -39,7 +48,9 @@ def dense(step, view, weights, bias, scale, output):
             units[axis] = (own,)
         return draft.view(draft.add(Conv, tensor, output=output, **attributes), [*units, (2,)])
     tensor = draft.arranged(view, [tuple(range(len(lengths) - 1)), (len(lengths) - 1,)])
-    result = draft.view(draft.add(Dense, tensor, output=output, steps=True, **attributes), [(0,), (1,)])
+    result = draft.view(
+        draft.add(Dense, tensor, output=output, steps=True, **attributes), [(0,), (1,)]
+    )
     return draft.seen(result, (*lengths[:-1], len(weights)))
 
 
@@ -50,7 +61,9 @@ def _matrix(step, index, what):
     if data.ndim > 2 and prod(data.shape[:-2]) == 1:
         data = data.reshape(data.shape[-2:])
     if data.ndim != 2 or not data.size:
-        raise Refused(f"{what} has the shape {constant.data.shape}; a constant of two axes is taken")
+        raise Refused(
+            f"{what} has the shape {constant.data.shape}; a constant of two axes is taken"
+        )
     return data, constant
 
 
@@ -117,24 +130,51 @@ def _gemm(step):
                     raise Refused(f"C of shape {values.shape} for {len(weights)} features")
                 bias, addend = np.array(np.broadcast_to(values.ravel(), len(weights))), None
         steps = steps * abs(alpha) if steps is not None and alpha else None
-        result = dense(step, view, np.ascontiguousarray(weights * alpha), bias, steps, step.output if addend is None else None)
+        result = dense(
+            step,
+            view,
+            np.ascontiguousarray(weights * alpha),
+            bias,
+            steps,
+            step.output if addend is None else None,
+        )
     else:
         factors = [step.flowing(0) if isinstance(first, View) else None, step.flowing(1)]
         if factors[0] is None:
             data, _ = _matrix(step, 0, "A")
             view = factors[1] if step.attribute("transB", 0) else factors[1].permuted((1, 0))
-            weights = np.ascontiguousarray((data.T if step.attribute("transA", 0) else data) * alpha)
-            result = dense(step, view, weights, None, None, step.output if addend is None else None).permuted((1, 0))
+            weights = np.ascontiguousarray(
+                (data.T if step.attribute("transA", 0) else data) * alpha
+            )
+            result = dense(
+                step, view, weights, None, None, step.output if addend is None else None
+            ).permuted((1, 0))
         else:
-            turned = [view.permuted((1, 0)) if step.attribute(name, 0) else view for view, name in zip(factors, ("transA", "transB"), strict=True)]
+            turned = [
+                view.permuted((1, 0)) if step.attribute(name, 0) else view
+                for view, name in zip(factors, ("transA", "transB"), strict=True)
+            ]
             plain = alpha == 1 and addend is None
             result = _product(step, *turned, step.output if plain else None)
             if alpha != 1:
-                result = binary(step, "mul", result, Constant(np.float64(alpha)), step.output if addend is None else None, "alpha")
+                result = binary(
+                    step,
+                    "mul",
+                    result,
+                    Constant(np.float64(alpha)),
+                    step.output if addend is None else None,
+                    "alpha",
+                )
     if addend is None:
         return result
     if isinstance(addend, Constant):
-        return binary(step, "add", result, Constant(step.fixed(2, "C").data * beta), step.output, "add")
+        return binary(
+            step, "add", result, Constant(step.fixed(2, "C").data * beta), step.output, "add"
+        )
     flowing = step.flowing(2)
-    scaled = flowing if beta == 1 else binary(step, "mul", flowing, Constant(np.float64(beta)), None, "beta")
+    scaled = (
+        flowing
+        if beta == 1
+        else binary(step, "mul", flowing, Constant(np.float64(beta)), None, "beta")
+    )
     return binary(step, "add", result, scaled, step.output, "add")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""QuantizeLinear and DequantizeLinear: the graph stays in real numbers, its tensors learn on which grid they lie."""
+"""QuantizeLinear and DequantizeLinear: the graph stays in real numbers, its tensors learn on which
+grid they lie."""
+
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +11,13 @@ from ..errors import Refused
 from ..step import operator
 from ..views import Constant, Grid
 
-_WIDTHS = {"int8": (8, True), "uint8": (8, False), "int16": (16, True), "uint16": (16, False), "int32": (32, True)}
+_WIDTHS = {
+    "int8": (8, True),
+    "uint8": (8, False),
+    "int16": (16, True),
+    "uint16": (16, False),
+    "int32": (32, True),
+}
 
 
 def _grid(step, dtype, lengths):
@@ -24,7 +32,10 @@ def _grid(step, dtype, lengths):
     if dtype.name not in _WIDTHS:
         raise Refused(f"numbers of {dtype}; {', '.join(_WIDTHS)} are taken")
     if step.attribute("block_size", 0):
-        raise Refused(f"block_size = {step.attribute('block_size')}; one scale for all or one an axis' element is taken")
+        raise Refused(
+            f"block_size = {step.attribute('block_size')}; one scale for all or one an axis' "
+            f"element is taken"
+        )
     scale = step.finite("its scale", scale.data)
     if not (scale > 0).all():
         raise Refused("its scale is not positive")
@@ -32,31 +43,44 @@ def _grid(step, dtype, lengths):
     if zero.size != scale.size:
         raise Refused(f"{scale.size} scales and {zero.size} zero points")
     if scale.size == 1:
-        return Grid(float(scale.reshape(())), int(zero.reshape(())), *_WIDTHS[dtype.name]), zero.reshape(())
-    axis, = step.counted("axis", [step.attribute("axis", 1)], len(lengths))
+        return Grid(
+            float(scale.reshape(())), int(zero.reshape(())), *_WIDTHS[dtype.name]
+        ), zero.reshape(())
+    (axis,) = step.counted("axis", [step.attribute("axis", 1)], len(lengths))
     if scale.size != lengths[axis]:
         raise Refused(f"{scale.size} scales for an axis of {lengths[axis]}")
     shape = [1] * len(lengths)
     shape[axis] = scale.size
-    return Grid(scale.reshape(shape), int(zero.ravel()[0]), *_WIDTHS[dtype.name]), zero.reshape(shape)
+    return Grid(scale.reshape(shape), int(zero.ravel()[0]), *_WIDTHS[dtype.name]), zero.reshape(
+        shape
+    )
 
 
 @operator("QuantizeLinear")
 def _quantize(step):
     operand = step.operand(0)
-    wanted = {2: "uint8", 3: "int8", 4: "uint16", 5: "int16"}.get(step.attribute("output_dtype", 0), "uint8")
+    wanted = {2: "uint8", 3: "int8", 4: "uint16", 5: "int16"}.get(
+        step.attribute("output_dtype", 0), "uint8"
+    )
     if isinstance(operand, Constant):
         real = step.fixed(0, "its input")
         grid, zero = _grid(step, wanted, real.lengths)
         low = -(1 << grid.bits - 1) if grid.signed else 0
-        numbers = np.clip(np.rint(step.finite("its input", real.data) / grid.scale) + zero, low, low + (1 << grid.bits) - 1)
+        numbers = np.clip(
+            np.rint(step.finite("its input", real.data) / grid.scale) + zero,
+            low,
+            low + (1 << grid.bits) - 1,
+        )
         return Constant(numbers.astype(np.int64), grid, whole=True)
     view = step.flowing()
     grid, _ = _grid(step, wanted, view.lengths)
     if np.ndim(grid.scale):
         raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows; one is taken")
-    if grid.zero_point == (-(1 << grid.bits - 1) if grid.signed else 0) and step.draft.may_be_negative(view):
-        # Its lowest number stands for zero: quantisers leave a Relu out where this does what the Relu did.
+    if grid.zero_point == (
+        -(1 << grid.bits - 1) if grid.signed else 0
+    ) and step.draft.may_be_negative(view):
+        # Its lowest number stands for zero: quantisers leave a Relu out where this does what the
+        # Relu did.
         view = step.draft.same(Activation, view, None, part="saturation", function="relu")
     step.draft.set_grid(view.tensor, grid)
     return replace(view, grid=grid)
@@ -68,17 +92,27 @@ def _dequantize(step):
     if isinstance(operand, Constant):
         if operand.data.dtype.kind not in "iu":
             raise Refused("its input is no whole number; integers are taken")
-        dtype = operand.data.dtype if operand.grid is None else f"{'' if operand.grid.signed else 'u'}int{operand.grid.bits}"
+        dtype = (
+            operand.data.dtype
+            if operand.grid is None
+            else f"{'' if operand.grid.signed else 'u'}int{operand.grid.bits}"
+        )
         grid, zero = _grid(step, dtype, operand.lengths)
         return Constant((operand.data.astype(np.float64) - zero) * grid.scale, grid)
     view = step.view()
     if view.grid is not None:
         grid, _ = _grid(step, f"{'' if view.grid.signed else 'u'}int{view.grid.bits}", view.lengths)
         if grid != view.grid:
-            raise Refused(f"scale {grid.scale} and zero point {grid.zero_point}, its input was quantised with {view.grid.scale} and {view.grid.zero_point}; the same are taken")
+            raise Refused(
+                f"scale {grid.scale} and zero point {grid.zero_point}, its input was quantised "
+                f"with {view.grid.scale} and {view.grid.zero_point}; the same are taken"
+            )
         return replace(view, grid=None)
     if not view.integer:
-        raise Refused("its input holds real numbers; what QuantizeLinear gives, or an integer input of the network, is taken")
+        raise Refused(
+            "its input holds real numbers; what QuantizeLinear gives, or an integer input of "
+            "the network, is taken"
+        )
     grid, _ = _grid(step, "uint8", view.lengths)
     if np.ndim(grid.scale):
         raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows; one is taken")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """LSTM and GRU: one node a direction, two directions joined by Concat."""
+
 import numpy as np
 
 from ...graph import Concat, Gru, Lstm, Reshape, Slice
@@ -13,19 +14,31 @@ _ACTIVATIONS = {"LSTM": ["sigmoid", "tanh", "tanh"], "GRU": ["sigmoid", "tanh"]}
 @operator("LSTM", "GRU")
 def _recurrent(step):
     lstm = step.operator == "LSTM"
-    directions = 2 if step.wants("direction", ("forward", "reverse", "bidirectional"), "forward") == "bidirectional" else 1
-    given = [name.lower() for name in step.attribute("activations") or _ACTIVATIONS[step.operator] * directions]
+    directions = (
+        2
+        if step.wants("direction", ("forward", "reverse", "bidirectional"), "forward")
+        == "bidirectional"
+        else 1
+    )
+    given = [
+        name.lower()
+        for name in step.attribute("activations") or _ACTIVATIONS[step.operator] * directions
+    ]
     if given != _ACTIVATIONS[step.operator] * directions:
         raise Refused(f"activations = {given}; {', '.join(_ACTIVATIONS[step.operator])} are taken")
     if step.attribute("clip"):
         raise Refused(f"clip = {step.attribute('clip'):g}; none is taken")
     step.wants("input_forget", (0,), 0)
-    if lstm and step.operand(7) is not None and (isinstance(step.operand(7), View) or step.operand(7).data.any()):
+    if (
+        lstm
+        and step.operand(7) is not None
+        and (isinstance(step.operand(7), View) or step.operand(7).data.any())
+    ):
         raise Refused("P (peepholes) is set; none is taken")
     tensor, steps = _sequence(step)
     made = [_direction(step, tensor, at, directions) for at in range(directions)]
     hidden = step.draft.graph.shape(made[0])[1]
-    return [*_outputs(step, made, steps, hidden), None][:len(step.outputs)]
+    return [*_outputs(step, made, steps, hidden), None][: len(step.outputs)]
 
 
 def _sequence(step):
@@ -48,25 +61,53 @@ def _direction(step, tensor, at, directions):
     lstm = step.operator == "LSTM"
     gates = 4 if lstm else 3
     features = step.draft.graph.shape(tensor)[1]
-    weights, recurrent = (step.finite(name, step.fixed(index, name).data) for index, name in ((1, "W"), (2, "R")))
-    if recurrent.ndim != 3 or recurrent.shape != (directions, gates * recurrent.shape[2], recurrent.shape[2]) or not recurrent.size:
-        raise Refused(f"R of shape {recurrent.shape}; ({directions}, {gates} * hidden, hidden) is taken")
+    weights, recurrent = (
+        step.finite(name, step.fixed(index, name).data) for index, name in ((1, "W"), (2, "R"))
+    )
+    if (
+        recurrent.ndim != 3
+        or recurrent.shape != (directions, gates * recurrent.shape[2], recurrent.shape[2])
+        or not recurrent.size
+    ):
+        raise Refused(
+            f"R of shape {recurrent.shape}; ({directions}, {gates} * hidden, hidden) is taken"
+        )
     hidden = recurrent.shape[2]
-    if step.attribute("hidden_size", hidden) != hidden or weights.shape != (directions, gates * hidden, features):
-        raise Refused(f"W of shape {weights.shape} and hidden_size = {step.attribute('hidden_size')} with R of {recurrent.shape} on {features} features")
+    if step.attribute("hidden_size", hidden) != hidden or weights.shape != (
+        directions,
+        gates * hidden,
+        features,
+    ):
+        raise Refused(
+            f"W of shape {weights.shape} and hidden_size = {step.attribute('hidden_size')} "
+            f"with R of {recurrent.shape} on {features} features"
+        )
     bias = step.fixed(3, "B")
-    bias = np.zeros((directions, 2 * gates * hidden)) if bias is None else step.finite("B", bias.data)
+    bias = (
+        np.zeros((directions, 2 * gates * hidden)) if bias is None else step.finite("B", bias.data)
+    )
     if bias.shape != (directions, 2 * gates * hidden):
         raise Refused(f"B of shape {bias.shape}; ({directions}, {2 * gates * hidden}) is taken")
     pair = bias[at].reshape(2, gates * hidden)
-    attributes = {"weights": weights[at], "recurrent": recurrent[at], "bias": pair.sum(axis=0) if lstm else pair,
-                  "initial": _state(step, 5, "initial_h", at, directions, hidden), "reverse": step.attribute("direction") == "reverse" or at == 1}
+    attributes = {
+        "weights": weights[at],
+        "recurrent": recurrent[at],
+        "bias": pair.sum(axis=0) if lstm else pair,
+        "initial": _state(step, 5, "initial_h", at, directions, hidden),
+        "reverse": step.attribute("direction") == "reverse" or at == 1,
+    }
     if lstm:
         attributes["cell"] = _state(step, 6, "initial_c", at, directions, hidden)
     else:
         attributes["linear_before_reset"] = bool(step.attribute("linear_before_reset", 0))
     own = directions == 1 and step.outputs[0]
-    return step.draft.add(Lstm if lstm else Gru, tensor, output=own or None, part="" if directions == 1 else ("forward", "backward")[at], **attributes)
+    return step.draft.add(
+        Lstm if lstm else Gru,
+        tensor,
+        output=own or None,
+        part="" if directions == 1 else ("forward", "backward")[at],
+        **attributes,
+    )
 
 
 def _state(step, index, name, at, directions, hidden):
@@ -76,13 +117,19 @@ def _state(step, index, name, at, directions, hidden):
         return np.zeros(hidden)
     data = step.finite(name, given.data)
     if data.size != directions * hidden:
-        raise Refused(f"{name} of shape {given.data.shape}; {directions} directions, a batch of 1 and {hidden} states are taken")
+        raise Refused(
+            f"{name} of shape {given.data.shape}; {directions} directions, a batch of 1 and "
+            f"{hidden} states are taken"
+        )
     return data.reshape(directions, hidden)[at]
 
 
 def _outputs(step, made, steps, hidden):
     """Y and Y_h as the model sees them, as far as they are used."""
-    draft, names = step.draft, [name if name in step.used else "" for name in (*step.outputs, "", "", "")[:3]]
+    draft, names = (
+        step.draft,
+        [name if name in step.used else "" for name in (*step.outputs, "", "", "")[:3]],
+    )
     if names[2]:
         raise Refused("its output Y_c is used; Y and Y_h are taken")
     batch_first, both = bool(step.attribute("layout", 0)), len(made) == 2
@@ -90,14 +137,30 @@ def _outputs(step, made, steps, hidden):
     if names[0]:
         tensor, axes = made[0], [(0,), (), (), (1,)]
         if both:
-            tensor = draft.add(Reshape, draft.add(Concat, *made, part="both", axis=1), output=names[0], part="directions", shape=(steps, 2, hidden))
+            tensor = draft.add(
+                Reshape,
+                draft.add(Concat, *made, part="both", axis=1),
+                output=names[0],
+                part="directions",
+                shape=(steps, 2, hidden),
+            )
             axes = [(0,), (1,), (), (2,)]
         whole = draft.view(tensor, [axes[2], axes[0], axes[1], axes[3]] if batch_first else axes)
     if names[1]:
         ends = []
         for at, tensor in enumerate(made):
             first = 0 if at == 1 or step.attribute("direction") == "reverse" else steps - 1
-            ends.append(draft.add(Slice, tensor, output=None if both else names[1], part="last", start=(first, 0), stop=(first + 1, hidden), step=(1, 1)))
+            ends.append(
+                draft.add(
+                    Slice,
+                    tensor,
+                    output=None if both else names[1],
+                    part="last",
+                    start=(first, 0),
+                    stop=(first + 1, hidden),
+                    step=(1, 1),
+                )
+            )
         axes = [(0,), (), (1,)]
         tensor = draft.add(Concat, *ends, output=names[1], part="ends", axis=0) if both else ends[0]
         last = draft.view(tensor, [axes[1], axes[0], axes[2]] if batch_first else axes)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators that move or pick elements. Most change how a tensor is seen and add nothing to the graph."""
+"""Operators that move or pick elements. Most change how a tensor is seen and add nothing to the
+graph."""
+
 from dataclasses import replace
 from math import prod
 
@@ -42,7 +44,9 @@ def _cast(step):
 @operator("Shape")
 def _shape(step):
     lengths = step.view().lengths
-    return Constant(np.asarray(lengths[slice(step.attribute("start", 0), step.attribute("end"))], np.int64))
+    return Constant(
+        np.asarray(lengths[slice(step.attribute("start", 0), step.attribute("end"))], np.int64)
+    )
 
 
 @operator("Size")
@@ -75,7 +79,10 @@ def _flatten(step):
 def _reshape(step):
     view, shape = step.view(), step.numbers(1, "shape")
     if not step.attribute("allowzero", 0):
-        shape = [view.lengths[at] if length == 0 and at < len(view.lengths) else length for at, length in enumerate(shape)]
+        shape = [
+            view.lengths[at] if length == 0 and at < len(view.lengths) else length
+            for at, length in enumerate(shape)
+        ]
     if shape.count(-1) == 1:
         rest = -prod(shape)
         shape[shape.index(-1)] = prod(view.lengths) // rest if rest > 0 else 0
@@ -91,7 +98,9 @@ def _squeeze(step):
     axes = step.axes(len(lengths), [axis for axis, length in enumerate(lengths) if length == 1])
     if any(lengths[axis] != 1 for axis in axes):
         raise Refused(f"axes = {axes} of {lengths}; axes of one element are taken")
-    return step.draft.seen(view, [length for axis, length in enumerate(lengths) if axis not in axes])
+    return step.draft.seen(
+        view, [length for axis, length in enumerate(lengths) if axis not in axes]
+    )
 
 
 @operator("Unsqueeze")
@@ -99,7 +108,9 @@ def _unsqueeze(step):
     view = step.view()
     given = step.attribute("axes") or step.numbers(1, "axes", [])
     axes, left = step.counted("axes", given, len(view.lengths) + len(given)), list(view.lengths)
-    return step.draft.seen(view, [1 if axis in axes else left.pop(0) for axis in range(len(view.lengths) + len(axes))])
+    return step.draft.seen(
+        view, [1 if axis in axes else left.pop(0) for axis in range(len(view.lengths) + len(axes))]
+    )
 
 
 @operator("Expand")
@@ -110,7 +121,10 @@ def _expand(step):
     except ValueError as error:
         raise Refused(f"shapes do not fit: {error}") from None
     if prod(wanted) != prod(view.lengths):
-        raise Refused(f"from {view.lengths} to {wanted}; the same number of elements is taken (Add and Mul broadcast by themselves)")
+        raise Refused(
+            f"from {view.lengths} to {wanted}; the same number of elements is taken (Add and "
+            f"Mul broadcast by themselves)"
+        )
     return step.draft.seen(view, wanted)
 
 
@@ -124,7 +138,9 @@ def _sliced(step, view, cuts, output=None):
     for axis, (a, b, c) in cuts.items():
         own = view.axes[axis][0]
         start[own], stop[own], pace[own] = a, b, c
-    result = step.draft.add(Slice, view.tensor, output=output, start=tuple(start), stop=tuple(stop), step=tuple(pace))
+    result = step.draft.add(
+        Slice, view.tensor, output=output, start=tuple(start), stop=tuple(stop), step=tuple(pace)
+    )
     return step.draft.view(result, view.axes, grid=view.grid, integer=view.integer)
 
 
@@ -132,20 +148,28 @@ def _sliced(step, view, cuts, output=None):
 def _slice(step):
     view = step.view()
     starts, stops = step.numbers(1, "starts", []), step.numbers(2, "ends", [])
-    axes = step.counted("axes", step.numbers(3, "axes", list(range(len(starts)))), len(view.lengths))
+    axes = step.counted(
+        "axes", step.numbers(3, "axes", list(range(len(starts)))), len(view.lengths)
+    )
     paces = step.numbers(4, "steps", [1] * len(starts))
     if not len(starts) == len(stops) == len(axes) == len(paces):
-        raise Refused(f"{len(starts)} starts, {len(stops)} ends, {len(axes)} axes and {len(paces)} steps; as many of each are taken")
+        raise Refused(
+            f"{len(starts)} starts, {len(stops)} ends, {len(axes)} axes and {len(paces)} "
+            f"steps; as many of each are taken"
+        )
     if any(pace < 1 for pace in paces):
         raise Refused(f"steps = {paces}; steps from 1 are taken")
-    cuts = {axis: slice(a, b, c).indices(view.lengths[axis]) for axis, a, b, c in zip(axes, starts, stops, paces, strict=True)}
+    cuts = {
+        axis: slice(a, b, c).indices(view.lengths[axis])
+        for axis, a, b, c in zip(axes, starts, stops, paces, strict=True)
+    }
     return _sliced(step, view, cuts, step.output)
 
 
 @operator("Split")
 def _split(step):
     view = step.view()
-    axis, = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
+    (axis,) = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
     length, count = view.lengths[axis], len(step.outputs)
     parts = step.attribute("split") or step.numbers(1, "split")
     if parts is None:
@@ -154,36 +178,61 @@ def _split(step):
     if len(parts) != count or sum(parts) != length or min(parts) < 1:
         raise Refused(f"split = {list(parts)} into {count} of an axis of {length}")
     ends = np.cumsum(parts)
-    return [_sliced(step, view, {axis: (int(end) - part, int(end), 1)}, name or None) for name, part, end in zip(step.outputs, parts, ends, strict=True)]
+    return [
+        _sliced(step, view, {axis: (int(end) - part, int(end), 1)}, name or None)
+        for name, part, end in zip(step.outputs, parts, ends, strict=True)
+    ]
 
 
 @operator("Gather")
 def _gather(step):
     """Of one element, or of elements that stand at equal distances."""
     view = step.view()
-    axis, = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
+    (axis,) = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
     index = step.operand(1)
     if not isinstance(index, Constant):
         raise Refused("indices depend on the network's inputs; a constant is taken")
     places = [int(place) + view.lengths[axis] * (place < 0) for place in index.data.ravel()]
-    if index.data.ndim > 1 or not places or not all(0 <= place < view.lengths[axis] for place in places):
-        raise Refused(f"indices of shape {index.data.shape} on an axis of {view.lengths[axis]}; one number or a list of those inside is taken")
+    if (
+        index.data.ndim > 1
+        or not places
+        or not all(0 <= place < view.lengths[axis] for place in places)
+    ):
+        raise Refused(
+            f"indices of shape {index.data.shape} on an axis of {view.lengths[axis]}; one "
+            f"number or a list of those inside is taken"
+        )
     pace = places[1] - places[0] if len(places) > 1 else 1
     if places != list(range(places[0], places[0] + pace * len(places), pace or 1)) or pace < 1:
-        raise Refused(f"indices = {places[:8]}{' ...' if len(places) > 8 else ''}; rising ones at equal distances are taken")
+        raise Refused(
+            f"indices = {places[:8]}{' ...' if len(places) > 8 else ''}; rising ones at equal "
+            f"distances are taken"
+        )
     result = _sliced(step, view, {axis: (places[0], places[-1] + 1, pace)}, step.output)
-    return result if index.data.ndim else step.draft.seen(result, [length for at, length in enumerate(result.lengths) if at != axis])
+    return (
+        result
+        if index.data.ndim
+        else step.draft.seen(
+            result, [length for at, length in enumerate(result.lengths) if at != axis]
+        )
+    )
 
 
 @operator("Concat")
 def _concat(step):
     count = len(step.operands[0].lengths) if step.operands[0] is not None else 0
-    axis, = step.counted("axis", [step.attribute("axis")], count)
-    operands = [step.fixed(at, "its operand") if isinstance(operand, Constant) else step.flowing(at) for at, operand in enumerate(step.operands)]
+    (axis,) = step.counted("axis", [step.attribute("axis")], count)
+    operands = [
+        step.fixed(at, "its operand") if isinstance(operand, Constant) else step.flowing(at)
+        for at, operand in enumerate(step.operands)
+    ]
     shapes = [operand.lengths for operand in operands]
-    rest = [(*shape[:axis], *shape[axis + 1:]) for shape in shapes]
+    rest = [(*shape[:axis], *shape[axis + 1 :]) for shape in shapes]
     if any(len(shape) != count for shape in shapes) or any(one != rest[0] for one in rest):
-        raise Refused(f"shapes {', '.join(str(tuple(shape)) for shape in shapes)} along axis {axis} do not fit")
+        raise Refused(
+            f"shapes {', '.join(str(tuple(shape)) for shape in shapes)} along axis {axis} do "
+            f"not fit"
+        )
     if len(operands) == 1:
         return operands[0]
     leader = next(operand for operand in operands if isinstance(operand, View))
@@ -193,8 +242,12 @@ def _concat(step):
         shape = list(leader.shape)
         shape[own] = operand.lengths[axis]
         if isinstance(operand, Constant):
-            data = step.draft.graph.tensors[step.draft.conform(operand, replace(leader, shape=tuple(shape)))].data
-            tensors.append(step.draft.constant(step.finite("its constant", np.broadcast_to(data, shape))))
+            data = step.draft.graph.tensors[
+                step.draft.conform(operand, replace(leader, shape=tuple(shape)))
+            ].data
+            tensors.append(
+                step.draft.constant(step.finite("its constant", np.broadcast_to(data, shape)))
+            )
         else:
             tensors.append(step.draft.conform(operand, replace(leader, shape=tuple(shape))))
     result = step.draft.add(Concat, *tensors, output=step.output, axis=own)

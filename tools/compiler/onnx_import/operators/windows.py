@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Convolutions, pools and padding. Maps of one axis (signals) become maps of one row."""
+
 import numpy as np
 
 from ...graph import AveragePool, Conv, MaxPool, Pad
@@ -8,7 +9,9 @@ from ..step import operator
 
 
 class _Window:
-    """Attributes that convolutions and pools share, for ``spatial`` axes; rows are added where there is one only."""
+    """Attributes that convolutions and pools share, for ``spatial`` axes; rows are added where
+    there is one only."""
+
     def __init__(self, step, lengths, size):
         spatial = len(lengths)
         if len(size) != spatial:
@@ -24,12 +27,23 @@ class _Window:
         if mode != "NOTSET":
             self.before, self.after = [0] * spatial, [0] * spatial
         if mode.startswith("SAME"):
-            for axis, (length, reach, pace) in enumerate(zip(self.lengths, self.reach, self.stride, strict=True)):
+            for axis, (length, reach, pace) in enumerate(
+                zip(self.lengths, self.reach, self.stride, strict=True)
+            ):
                 total = max((-(-length // pace) - 1) * pace + reach - length, 0)
                 small, large = total // 2, total - total // 2
-                self.before[axis], self.after[axis] = (small, large) if mode == "SAME_UPPER" else (large, small)
+                self.before[axis], self.after[axis] = (
+                    (small, large) if mode == "SAME_UPPER" else (large, small)
+                )
         if spatial == 1:
-            for values, value in ((self.lengths, 1), (self.size, 1), (self.stride, 1), (self.dilation, 1), (self.before, 0), (self.after, 0)):
+            for values, value in (
+                (self.lengths, 1),
+                (self.size, 1),
+                (self.stride, 1),
+                (self.dilation, 1),
+                (self.before, 0),
+                (self.after, 0),
+            ):
                 values.insert(0, value)
 
     def _each(self, step, name, spatial):
@@ -47,9 +61,12 @@ class _Window:
         return (*self.before, *self.after)
 
     def ceiling(self):
-        """Zeros behind each axis that let a last window begin inside the map where it would not fit whole."""
+        """Zeros behind each axis that let a last window begin inside the map where it would not fit
+        whole."""
         extra = []
-        for length, before, after, reach, pace in zip(self.lengths, self.before, self.after, self.reach, self.stride, strict=True):
+        for length, before, after, reach, pace in zip(
+            self.lengths, self.before, self.after, self.reach, self.stride, strict=True
+        ):
             room = length + before + after - reach
             count = -(-room // pace) + 1
             if (count - 1) * pace >= length + before:
@@ -59,11 +76,15 @@ class _Window:
 
 
 def _map(step, spatial=(1, 2)):
-    """The first operand as a map: its view, name of the tensor of rows, columns, channels, and lengths of rows and columns in the model."""
+    """The first operand as a map: its view, name of the tensor of rows, columns, channels, and
+    lengths of rows and columns in the model."""
     view = step.flowing()
     lengths = view.lengths
     if len(lengths) - 2 not in spatial:
-        raise Refused(f"input of {len(lengths)} axes {lengths}; maps of rows and columns, or of columns alone, are taken")
+        raise Refused(
+            f"input of {len(lengths)} axes {lengths}; maps of rows and columns, or of columns "
+            f"alone, are taken"
+        )
     if lengths[0] != 1:
         raise Refused(f"{lengths[0]} inputs at once; a batch of 1 is taken")
     groups = [(2,), (3,), (1,)] if len(lengths) == 4 else [(), (2,), (1,)]
@@ -93,14 +114,24 @@ def _conv(step):
         weights = weights[:, :, None]
     bias = step.fixed(2, "B")
     scale = weight_steps(kernel, 0)
-    result = step.draft.add(Conv, tensor, output=step.output, weights=np.ascontiguousarray(weights.transpose(0, 2, 3, 1)),
-                            bias=None if bias is None else step.finite("B", bias.data), stride=tuple(window.stride), padding=window.padding,
-                            dilation=tuple(window.dilation), groups=groups, weight_scale=scale)
+    result = step.draft.add(
+        Conv,
+        tensor,
+        output=step.output,
+        weights=np.ascontiguousarray(weights.transpose(0, 2, 3, 1)),
+        bias=None if bias is None else step.finite("B", bias.data),
+        stride=tuple(window.stride),
+        padding=window.padding,
+        dilation=tuple(window.dilation),
+        groups=groups,
+        weight_scale=scale,
+    )
     return _seen(step, result, len(lengths))
 
 
 def weight_steps(constant, axis):
-    """Step of the weights of every output channel (``axis``) of a quantised constant, ``None`` where they have none or another grouping."""
+    """Step of the weights of every output channel (``axis``) of a quantised constant, ``None``
+    where they have none or another grouping."""
     if constant.grid is None:
         return None
     scale, out = np.asarray(constant.grid.scale, np.float64), constant.data.shape[axis]
@@ -118,16 +149,28 @@ def _max_pool(step):
     if step.attribute("ceil_mode", 0):
         window.after = [a + b for a, b in zip(window.after, window.ceiling(), strict=True)]
     _overlapping(window)
-    result = step.draft.add(MaxPool, tensor, output=step.output, window=tuple(window.size), stride=tuple(window.stride), padding=window.padding,
-                            dilation=tuple(window.dilation))
+    result = step.draft.add(
+        MaxPool,
+        tensor,
+        output=step.output,
+        window=tuple(window.size),
+        stride=tuple(window.stride),
+        padding=window.padding,
+        dilation=tuple(window.dilation),
+    )
     return _seen(step, result, len(lengths))
 
 
 def _overlapping(window):
     """Every window must meet the map: of padding alone there is no largest value and no mean."""
-    for length, reach, before, after in zip(window.lengths, window.reach, window.before, window.after, strict=True):
+    for length, reach, before, after in zip(
+        window.lengths, window.reach, window.before, window.after, strict=True
+    ):
         if max(before, after) >= reach or length < 1:
-            raise Refused(f"pads = {list(window.padding)}; less than the window's {list(window.reach)} is taken")
+            raise Refused(
+                f"pads = {list(window.padding)}; less than the window's {list(window.reach)} "
+                f"is taken"
+            )
 
 
 @operator("AveragePool")
@@ -140,14 +183,24 @@ def _average_pool(step):
     counted = bool(step.attribute("count_include_pad", 0))
     extra = window.ceiling() if step.attribute("ceil_mode", 0) else [0, 0]
     if any(extra):
-        # What lies behind the padding never counts: where the padding does, it becomes part of the map.
+        # What lies behind the padding never counts: where the padding does, it becomes part of the
+        # map.
         if counted and any(window.padding):
-            tensor = step.draft.add(Pad, tensor, part="pad", before=(*window.before, 0), after=(*window.after, 0))
+            tensor = step.draft.add(
+                Pad, tensor, part="pad", before=(*window.before, 0), after=(*window.after, 0)
+            )
             window.before, window.after = [0, 0], [0, 0]
         counted = False
         window.after = [a + b for a, b in zip(window.after, extra, strict=True)]
-    result = step.draft.add(AveragePool, tensor, output=step.output, window=tuple(window.size), stride=tuple(window.stride), padding=window.padding,
-                            include_padding=counted or not any(window.padding))
+    result = step.draft.add(
+        AveragePool,
+        tensor,
+        output=step.output,
+        window=tuple(window.size),
+        stride=tuple(window.stride),
+        padding=window.padding,
+        include_padding=counted or not any(window.padding),
+    )
     return _seen(step, result, len(lengths))
 
 
@@ -156,7 +209,9 @@ def _global(step):
     tensor, lengths = _map(step)
     rows_columns = (1, *lengths)[-2:]
     kind = AveragePool if step.operator == "GlobalAveragePool" else MaxPool
-    result = step.draft.add(kind, tensor, output=step.output, window=tuple(rows_columns), stride=(1, 1))
+    result = step.draft.add(
+        kind, tensor, output=step.output, window=tuple(rows_columns), stride=(1, 1)
+    )
     return _seen(step, result, len(lengths))
 
 
@@ -170,11 +225,17 @@ def _pad(step):
     if pads is None or len(pads) != 2 * len(axes) or min(pads, default=0) < 0:
         raise Refused(f"pads = {pads}; two numbers from 0 an axis are taken (a Slice takes away)")
     value = step.number(2, "constant_value", 0.0)
-    sides = {axis: (a, b) for axis, a, b in zip(axes, pads[:len(axes)], pads[len(axes):], strict=True) if a or b}
+    sides = {
+        axis: (a, b)
+        for axis, a, b in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True)
+        if a or b
+    }
     if not sides:
         return view
     view = step.draft.single_axes(view, sides)
     before, after = [0] * len(view.shape), [0] * len(view.shape)
     for axis, (a, b) in sides.items():
         before[view.axes[axis][0]], after[view.axes[axis][0]] = a, b
-    return step.draft.same(Pad, view, step.output, before=tuple(before), after=tuple(after), value=value)
+    return step.draft.same(
+        Pad, view, step.output, before=tuple(before), after=tuple(after), value=value
+    )

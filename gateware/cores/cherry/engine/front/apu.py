@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address units: base address of an access of MEM from the active loops' iterations (specification, section 4.7)."""
+"""Address units: base address of an access of MEM from the active loops' iterations (specification,
+section 4.7)."""
+
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -17,23 +19,38 @@ __all__ = ["AddressLayout", "AddressUnits", "RequestLayout"]
 
 
 class RequestLayout(data.StructLayout):
-    """An access: its ``unit``, the active ``loops`` of which the unit has a coefficient, the ``versions`` of their iterations, and whether
-    its contexts ``move`` with the loop ``along``."""
+    """An access: its ``unit``, the active ``loops`` of which the unit has a coefficient, the
+    ``versions`` of their iterations, and whether its contexts ``move`` with the loop ``along``."""
+
     def __init__(self):
-        super().__init__({"unit": range(UNITS), "loops": LOOPS, "versions": VersionsLayout(), "move": 1, "along": 3})
+        super().__init__(
+            {
+                "unit": range(UNITS),
+                "loops": LOOPS,
+                "versions": VersionsLayout(),
+                "move": 1,
+                "along": 3,
+            }
+        )
 
 
 class AddressLayout(data.StructLayout):
-    """``address`` of context 0's element (0, 0), ``step`` from context to context, strides; elements modulo 2^18."""
+    """``address`` of context 0's element (0, 0), ``step`` from context to context, strides;
+    elements modulo 2^18."""
+
     def __init__(self):
-        super().__init__({name: unsigned(18) for name in ("address", "step", "stride_x", "stride_y")})
+        super().__init__(
+            {name: unsigned(18) for name in ("address", "step", "stride_x", "stride_y")}
+        )
 
 
 class AddressUnits(wiring.Component):
-    """Evaluates one access after the other: one multiplier, a cycle for the initial address and one for each loop, pipelined.
+    """Evaluates one access after the other: one multiplier, a cycle for the initial address and one
+    for each loop, pipelined.
 
-    Latency: 9 cycles (8 with the multiplier of logic) and one for each loop. Of at most :func:`~.hazards.depth` accesses neither is the
-    request taken back nor the result taken away: the queues of both never overflow.
+    Latency: 9 cycles (8 with the multiplier of logic) and one for each loop. Of at most
+    :func:`~.hazards.depth` accesses neither is the request taken back nor the result taken away:
+    the queues of both never overflow.
 
     Parameters
     ----------
@@ -43,28 +60,52 @@ class AddressUnits(wiring.Component):
 
     Members
     -------
-    write, write_address, write_data : In, writes a record: resident program in bit 9, unit in 8:4, word of the record in 3:0 (0: address,
-        1: stride_x, 2: stride_y, 8 + l: coefficient of loop l). A unit's words come in ascending order, all of them
-    resident : In, number of the resident program that runs; rebase : In, 18 bits, added to the addresses of the units in ``rebase_mask``
+    write, write_address, write_data : In, writes a record: resident program in bit 9,
+        unit in 8:4, word of the record in 3:0 (0: address, 1: stride_x, 2: stride_y, 8 + l:
+        coefficient of loop l). A unit's words come in ascending order, all of them
+    resident : In, number of the resident program that runs; rebase : In, 18 bits,
+        added to the addresses of the units in ``rebase_mask``
     clear : In, forget what is under way
-    look : In, unit in question; coefficients : Out, loops of which it has a coefficient other than 0, combinational
+    look : In, unit in question; coefficients : Out,
+        loops of which it has a coefficient other than 0, combinational
     request : In, stream of :class:`RequestLayout`
     loop, version : Out; iteration : In, combinational, of the loop's version
     result : Out, stream of :class:`AddressLayout`
     """
+
     def __init__(self, *, params, multiplier="dsp", family=None):
         self.params, self.family = params, family
         self._units, self._depth = UNITS * params["slots"], depth(params)
-        self._multiplier = MultiplierArray(lanes=1, kind=multiplier, width=16, fabric_register=True, family=family)
-        super().__init__({
-            "write": In(1), "write_address": In(10), "write_data": In(18), "resident": In(1), "rebase": In(18), "rebase_mask": In(UNITS),
-            "clear": In(1), "look": In(range(UNITS)), "coefficients": Out(LOOPS), "request": In(stream.Signature(RequestLayout())),
-            "loop": Out(3), "version": Out(VERSION), "iteration": In(18), "result": Out(stream.Signature(AddressLayout()))})
+        self._multiplier = MultiplierArray(
+            lanes=1, kind=multiplier, width=16, fabric_register=True, family=family
+        )
+        super().__init__(
+            {
+                "write": In(1),
+                "write_address": In(10),
+                "write_data": In(18),
+                "resident": In(1),
+                "rebase": In(18),
+                "rebase_mask": In(UNITS),
+                "clear": In(1),
+                "look": In(range(UNITS)),
+                "coefficients": Out(LOOPS),
+                "request": In(stream.Signature(RequestLayout())),
+                "loop": Out(3),
+                "version": Out(VERSION),
+                "iteration": In(18),
+                "result": Out(stream.Signature(AddressLayout())),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        words = m.submodules.words = BlockRAM(width=18, depth=16 * self._units, latency=2, family=self.family)
-        strides = m.submodules.strides = BlockRAM(width=36, depth=self._units, latency=2, family=self.family)
+        words = m.submodules.words = BlockRAM(
+            width=18, depth=16 * self._units, latency=2, family=self.family
+        )
+        strides = m.submodules.strides = BlockRAM(
+            width=36, depth=self._units, latency=2, family=self.family
+        )
         # Long enough for all places of the queues; nothing new comes that soon.
         flushing = Signal(range(DEPTH))
         self._flush = Signal()
@@ -79,27 +120,36 @@ class AddressUnits(wiring.Component):
         return m
 
     def _unit_address(self, unit):
-        return Cat(unit, self.resident)[:ceil_log2(self._units)]
+        return Cat(unit, self.resident)[: ceil_log2(self._units)]
 
     def _write(self, m, words, strides):
-        word, unit = self.write_address[:4], self.write_address[4:4 + ceil_log2(self._units)]
+        word, unit = self.write_address[:4], self.write_address[4 : 4 + ceil_log2(self._units)]
         stride_x, seen = Signal(18, reset_less=True), Signal(LOOPS, reset_less=True)
         masks = memory.Memory(shape=LOOPS, depth=self._units, init=[])
         m.submodules.masks = masks
         put, get = masks.write_port(), masks.read_port(domain="comb")
         now = Cat(seen[1:], self.write_data != 0)
         m.d.comb += [
-            words.write_en.eq(self.write), words.write_addr.eq(self.write_address), words.write_data.eq(self.write_data),
-            strides.write_en.eq(self.write & (word == 2)), strides.write_addr.eq(unit), strides.write_data.eq(Cat(stride_x, self.write_data)),
-            put.en.eq(self.write & (word == 8 + LOOPS - 1)), put.addr.eq(unit), put.data.eq(now),
-            get.addr.eq(self._unit_address(self.look)), self.coefficients.eq(get.data)]
+            words.write_en.eq(self.write),
+            words.write_addr.eq(self.write_address),
+            words.write_data.eq(self.write_data),
+            strides.write_en.eq(self.write & (word == 2)),
+            strides.write_addr.eq(unit),
+            strides.write_data.eq(Cat(stride_x, self.write_data)),
+            put.en.eq(self.write & (word == 8 + LOOPS - 1)),
+            put.addr.eq(unit),
+            put.data.eq(now),
+            get.addr.eq(self._unit_address(self.look)),
+            self.coefficients.eq(get.data),
+        ]
         with m.If(self.write):
             m.d.sync += seen.eq(now)
             with m.If(word == 1):
                 m.d.sync += stride_x.eq(self.write_data)
 
     def _walk(self, m, words):
-        """A word of the record and an iteration a cycle; returns what accompanies the word that comes two cycles later."""
+        """A word of the record and an iteration a cycle; returns what accompanies the word that
+        comes two cycles later."""
         stage = Stages(m)
         queue = m.submodules.requests = ShiftQueue(shape=RequestLayout(), depth=self._depth)
         wiring.connect(m, wiring.flipped(self.request), queue.i)
@@ -113,10 +163,19 @@ class AddressUnits(wiring.Component):
         with m.If(first):
             m.d.comb += rest.eq(asked.loops)
         m.d.comb += [
-            last.eq(Mux(first, asked.loops == 0, ~Cat(left[l] & left[l + 1:].any() for l in range(LOOPS - 1)).any())),
-            queue.o.ready.eq(last | self._flush), moves.eq(~first & asked.move & (lowest == asked.along)),
+            last.eq(
+                Mux(
+                    first,
+                    asked.loops == 0,
+                    ~Cat(left[l] & left[l + 1 :].any() for l in range(LOOPS - 1)).any(),
+                )
+            ),
+            queue.o.ready.eq(last | self._flush),
+            moves.eq(~first & asked.move & (lowest == asked.along)),
             words.read_addr.eq(Cat(Mux(first, 0, 8 | lowest), self._unit_address(asked.unit))),
-            self.loop.eq(lowest), self.version.eq(asked.versions[lowest])]
+            self.loop.eq(lowest),
+            self.version.eq(asked.versions[lowest]),
+        ]
         with m.If(queue.o.valid):
             m.d.sync += [first.eq(last), left.eq(rest)]
         valid = Signal(2)
@@ -141,8 +200,11 @@ class AddressUnits(wiring.Component):
             """Modulo 4, in logic: a multiplication sign would become a DSP."""
             return Cat(x[0] & y[0], (x[1] & y[0]) ^ (x[0] & y[1]))
 
-        # Modulo 2^18: products of upper parts do not matter, nor do other bits of the lower ones beside them.
-        corrected = stage(1, (product_of(upper(word), factor) + product_of(upper(factor), word))[:2], 2, "upper")
+        # Modulo 2^18: products of upper parts do not matter, nor do other bits of the lower ones
+        # beside them.
+        corrected = stage(
+            1, (product_of(upper(word), factor) + product_of(upper(factor), word))[:2], 2, "upper"
+        )
         later = multiplier.latency
         corrected = stage.delay(corrected, later - 1)
         product = Cat(multiplier.p[0][:16], (multiplier.p[0][16:18] + corrected)[:2])
@@ -155,14 +217,20 @@ class AddressUnits(wiring.Component):
         new_total, new_step = Signal(18), Signal(18)
         m.d.comb += [
             new_total.eq(Mux(first, Mux(rebased, self.rebase, 0), total) + product),
-            new_step.eq(Mux(moves, word, Mux(first, 0, step)))]
+            new_step.eq(Mux(moves, word, Mux(first, 0, step))),
+        ]
         with m.If(valids[-1]):
             m.d.sync += [total.eq(new_total), step.eq(new_step)]
         queue = m.submodules.results = ShiftQueue(shape=AddressLayout(), depth=self._depth)
         m.d.comb += [
-            queue.i.valid.eq(valids[-1] & last), queue.i.payload.address.eq(new_total), queue.i.payload.step.eq(new_step),
-            queue.i.payload.stride_x.eq(strides.read_data[:18]), queue.i.payload.stride_y.eq(strides.read_data[18:]),
-            self.result.valid.eq(queue.o.valid & ~self._flush), self.result.payload.eq(queue.o.payload),
-            queue.o.ready.eq(self.result.ready | self._flush)]
+            queue.i.valid.eq(valids[-1] & last),
+            queue.i.payload.address.eq(new_total),
+            queue.i.payload.step.eq(new_step),
+            queue.i.payload.stride_x.eq(strides.read_data[:18]),
+            queue.i.payload.stride_y.eq(strides.read_data[18:]),
+            self.result.valid.eq(queue.o.valid & ~self._flush),
+            self.result.payload.eq(queue.o.payload),
+            queue.o.ready.eq(self.result.ready | self._flush),
+        ]
         with m.If(self._flush):
             m.d.sync += valids.eq(0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scoreboard of the units: progress counters, the interlock of each context, operations in flight."""
+"""Scoreboard of the units: progress counters, the interlock of each context, operations in
+flight."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -13,7 +15,8 @@ DEPTH = 4
 
 
 def depth(params):
-    """Operations of a unit that are under way at most: two where each takes long, else :data:`DEPTH`."""
+    """Operations of a unit that are under way at most: two where each takes long, else
+    :data:`DEPTH`."""
     return 2 if unhurried(params) else DEPTH
 
 
@@ -26,40 +29,58 @@ class Progress(wiring.Component):
     clear : In, a program starts or ends: all counts are 0 from the next cycle on
     progress : Out, :class:`~.ops.ProgressLayout`, registers: a pulse shows in the next cycle
     """
+
     def __init__(self):
-        super().__init__({"fetched": In(4), "finished": In(4), "clear": In(1), "progress": Out(ProgressLayout())})
+        super().__init__(
+            {"fetched": In(4), "finished": In(4), "clear": In(1), "progress": Out(ProgressLayout())}
+        )
 
     def elaborate(self, platform):
         m = Module()
         for unit in range(4):
             counts = self.progress[unit]
-            m.d.sync += [counts.fetched.eq(counts.fetched + self.fetched[unit]), counts.finished.eq(counts.finished + self.finished[unit])]
+            m.d.sync += [
+                counts.fetched.eq(counts.fetched + self.fetched[unit]),
+                counts.finished.eq(counts.finished + self.finished[unit]),
+            ]
         with m.If(self.clear):
             m.d.sync += self.progress.eq(0)
         return m
 
 
 class ContextGate(wiring.Component):
-    """Says which slots of an operation may go: every wait of theirs is over. All combinational, from registers; what it says is meant for a
-    register that holds from the next cycle on.
+    """Says which slots of an operation may go: every wait of theirs is over. All combinational,
+    from registers; what it says is meant for a register that holds from the next cycle on.
 
     Parameters
     ----------
     own : :class:`~.ops.Unit` or None
-        The unit whose slots these are: its operands are fetched in order, so there is nothing to wait for.
+        The unit whose slots these are: its operands are fetched in order, so there is nothing to
+        wait for.
 
     Members
     -------
-    waits : In, :class:`~.ops.Waits` of the operation at work; slot : In, 6 bits, its slot in question
+    waits : In, :class:`~.ops.Waits` of the operation at work; slot : In, 6 bits,
+        its slot in question
     first_waits : In, those of the operation that comes next
     progress : In, :class:`~.ops.ProgressLayout`
-    now, after : Out, ``slot`` may go, and the one after it; first : Out, slot 0 of the operation that comes next may. What may go once may
-        go for ever.
+    now, after : Out, ``slot`` may go, and the one after it; first : Out,
+        slot 0 of the operation that comes next may. What may go once may go for ever.
     """
+
     def __init__(self, *, own=None):
         self._own = own
-        super().__init__({"waits": In(Waits()), "slot": In(6), "first_waits": In(Waits()), "progress": In(ProgressLayout()),
-                          "now": Out(1), "after": Out(1), "first": Out(1)})
+        super().__init__(
+            {
+                "waits": In(Waits()),
+                "slot": In(6),
+                "first_waits": In(Waits()),
+                "progress": In(ProgressLayout()),
+                "now": Out(1),
+                "after": Out(1),
+                "first": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -74,28 +95,40 @@ class ContextGate(wiring.Component):
                 past = past & (done[6:-1].any() | (done[:6] >= wait.size))
                 now.append(~wait.valid | past | (~done[-1] & (done[:-1] > self.slot)))
                 after.append(~wait.valid | past | (~done[-1] & (done[:-1] > self.slot + 1)))
-                wait, done, past = self._done(m, count, self.first_waits, unit, kind, f"first_{name}")
+                wait, done, past = self._done(
+                    m, count, self.first_waits, unit, kind, f"first_{name}"
+                )
                 first.append(~wait.valid | (past & (done[:-1].any() | (wait.size == 0))))
-        m.d.comb += [self.now.eq(Cat(now).all()), self.after.eq(Cat(after).all()), self.first.eq(Cat(first).all())]
+        m.d.comb += [
+            self.now.eq(Cat(now).all()),
+            self.after.eq(Cat(after).all()),
+            self.first.eq(Cat(first).all()),
+        ]
         return m
 
     @staticmethod
     def _done(m, count, waits, unit, kind, name):
-        """The wait, how many slots of what is waited for are done, and whether that is not negative: it has begun at all."""
+        """The wait, how many slots of what is waited for are done, and whether that is not
+        negative: it has begun at all."""
         wait, done = waits[unit.value][kind], Signal(POSITION, name=name)
         m.d.comb += done.eq(count - wait.base)
         return wait, done, ~done[-1]
 
 
 class EntryLayout(data.StructLayout):
-    """An operation under way: masks of the tiles that it reads and writes (bit 3r: private tiles of register r, 3r + 1 and 3r + 2: its
-    uniform ones), first slot, slots, the slot behind the last, and the units whose positions passed a mark since it was issued."""
+    """An operation under way: masks of the tiles that it reads and writes (bit 3r: private tiles of
+    register r, 3r + 1 and 3r + 2: its uniform ones), first slot, slots, the slot behind the last,
+    and the units whose positions passed a mark since it was issued."""
+
     def __init__(self):
-        super().__init__({"reads": 12, "writes": 12, "base": POSITION, "size": 6, "end": POSITION, "marks": 4})
+        super().__init__(
+            {"reads": 12, "writes": 12, "base": POSITION, "size": 6, "end": POSITION, "marks": 4}
+        )
 
 
 class InFlight(wiring.Component):
-    """Operations of one unit that are under way, youngest first, and for which of them a new operation must wait.
+    """Operations of one unit that are under way, youngest first, and for which of them a new
+    operation must wait.
 
     Parameters
     ----------
@@ -108,43 +141,77 @@ class InFlight(wiring.Component):
     finished : In, slots that the unit has finished, as in :class:`Progress`
     hold : In, the oldest stays although it is finished
     clear : In, forget all
-    reads, writes : In, 12 bits: masks of a new operation of any unit; ``all`` : In, it waits for all slots of another, not slot by slot
-    waits : Out, structure of :class:`~.ops.Waits` for this unit: for ``finished`` of the youngest whose result the new one reads or
-        overwrites, for ``fetched`` of the youngest whose operands it overwrites
+    reads, writes : In, 12 bits: masks of a new operation of any unit; ``all`` : In,
+        it waits for all slots of another, not slot by slot
+    waits : Out, structure of :class:`~.ops.Waits` for this unit:
+        for ``finished`` of the youngest whose result the new one reads or overwrites, for
+        ``fetched`` of the youngest whose operands it overwrites
     full, empty : Out; nearly : Out, there is room for one at most
     oldest : Out, the oldest entry
     retire : Out, it leaves in this cycle
     marks : Out, 4 bits: marks that any of them carries
     """
+
     def __init__(self, *, depth=DEPTH):
         self._depth = depth
-        super().__init__({
-            "push": In(1), "entry": In(EntryLayout()), "mark": In(4), "finished": In(POSITION), "hold": In(1), "clear": In(1),
-            "reads": In(12), "writes": In(12), "all": In(1), "waits": Out(Waits().elem_shape), "full": Out(1), "nearly": Out(1), "empty": Out(1),
-            "oldest": Out(EntryLayout()), "retire": Out(1), "marks": Out(4)})
+        super().__init__(
+            {
+                "push": In(1),
+                "entry": In(EntryLayout()),
+                "mark": In(4),
+                "finished": In(POSITION),
+                "hold": In(1),
+                "clear": In(1),
+                "reads": In(12),
+                "writes": In(12),
+                "all": In(1),
+                "waits": Out(Waits().elem_shape),
+                "full": Out(1),
+                "nearly": Out(1),
+                "empty": Out(1),
+                "oldest": Out(EntryLayout()),
+                "retire": Out(1),
+                "marks": Out(4),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         entries = [Signal(EntryLayout(), name=f"entry_{k}") for k in range(self._depth)]
-        valid = Signal(self._depth)           # ones from bit 0 on
+        valid = Signal(self._depth)  # ones from bit 0 on
         m.d.comb += [
-            self.full.eq(valid[-1]), self.nearly.eq(valid[-2]), self.empty.eq(~valid[0]),
-            self.marks.eq(Cat(Cat(e.marks[k] & v for e, v in zip(entries, valid, strict=True)).any() for k in range(4)))]
+            self.full.eq(valid[-1]),
+            self.nearly.eq(valid[-2]),
+            self.empty.eq(~valid[0]),
+            self.marks.eq(
+                Cat(
+                    Cat(e.marks[k] & v for e, v in zip(entries, valid, strict=True)).any()
+                    for k in range(4)
+                )
+            ),
+        ]
         for k, entry in enumerate(entries):
             with m.If(valid[k]):
                 m.d.comb += self.oldest.eq(entry)
         done = Signal(POSITION)
         m.d.comb += [
             done.eq(self.finished - self.oldest.end),
-            self.retire.eq(valid[0] & ~self.hold & ~done[-1])]
+            self.retire.eq(valid[0] & ~self.hold & ~done[-1]),
+        ]
         for kind, conflicts in (
-                ("finished", [(e.writes & (self.reads | self.writes)).any() for e in entries]),
-                ("fetched", [(e.reads & self.writes).any() for e in entries])):
+            ("finished", [(e.writes & (self.reads | self.writes)).any() for e in entries]),
+            ("fetched", [(e.reads & self.writes).any() for e in entries]),
+        ):
             wait = self.waits[kind]
             m.d.comb += wait.valid.eq((Cat(conflicts) & valid).any())
-            for entry, conflict, is_valid in reversed(list(zip(entries, conflicts, valid, strict=True))):
+            for entry, conflict, is_valid in reversed(
+                list(zip(entries, conflicts, valid, strict=True))
+            ):
                 with m.If(conflict & is_valid):
-                    m.d.comb += [wait.base.eq(Mux(self.all, entry.end, entry.base)), wait.size.eq(Mux(self.all, 0, entry.size))]
+                    m.d.comb += [
+                        wait.base.eq(Mux(self.all, entry.end, entry.base)),
+                        wait.size.eq(Mux(self.all, 0, entry.size)),
+                    ]
         marked = [Signal(EntryLayout(), name=f"marked_{k}") for k in range(self._depth)]
         for old, new in zip(entries, marked, strict=True):
             m.d.comb += [new.eq(old), new.marks.eq(old.marks | self.mark)]
@@ -152,7 +219,9 @@ class InFlight(wiring.Component):
         kept = Mux(self.retire, valid >> 1, valid)
         with m.If(self.push):
             m.d.sync += [entries[0].eq(self.entry), valid.eq(kept << 1 | 1)]
-            m.d.sync += [entry.eq(before) for entry, before in zip(entries[1:], marked[:-1], strict=True)]
+            m.d.sync += [
+                entry.eq(before) for entry, before in zip(entries[1:], marked[:-1], strict=True)
+            ]
         with m.Else():
             m.d.sync += valid.eq(kept)
             m.d.sync += [entry.eq(new) for entry, new in zip(entries, marked, strict=True)]

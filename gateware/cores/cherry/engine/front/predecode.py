@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Predecoder: class, unit, registers and stateless faults of an instruction word (specification, sections 3.1, 6)."""
+"""Predecoder: class, unit, registers and stateless faults of an instruction word (specification,
+sections 3.1, 6)."""
+
 from amaranth import Module, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
@@ -15,6 +17,7 @@ __all__ = ["Class", "Predecode", "RecordLayout", "WORK", "WordFault"]
 
 class Class(enum.Enum, shape=2):
     """What the front end does with an instruction."""
+
     OPERATION = 0
     NOTHING = 1
     START = 2
@@ -23,6 +26,7 @@ class Class(enum.Enum, shape=2):
 
 class WordFault(enum.Enum, shape=2):
     """Faults of a word by itself."""
+
     NONE = 0
     OPCODE = 1
     FIELD = 2
@@ -34,19 +38,37 @@ class RecordLayout(data.StructLayout):
 
     word : 18 bits; fault : :class:`WordFault`; kind : :class:`Class`
     independent : of a start: of an independent loop
-    unit, code : which unit works it off, and its number there (``DotKind``, ``AluKind``, ``SfuKind``; of a store 1)
+    unit, code : which unit works it off, and its number there (``DotKind``,
+        ``AluKind``, ``SfuKind``; of a store 1)
     reads : tile registers that it reads; writes : it writes one, ``dst``
     load, store : it is one; weight : element operations of one execution, in sixteens
     """
+
     def __init__(self):
-        super().__init__({
-            "word": unsigned(18), "fault": WordFault, "kind": Class, "independent": unsigned(1), "unit": Unit, "code": unsigned(3),
-            "reads": unsigned(4), "writes": unsigned(1), "dst": unsigned(2), "load": unsigned(1), "store": unsigned(1), "weight": unsigned(3)})
+        super().__init__(
+            {
+                "word": unsigned(18),
+                "fault": WordFault,
+                "kind": Class,
+                "independent": unsigned(1),
+                "unit": Unit,
+                "code": unsigned(3),
+                "reads": unsigned(4),
+                "writes": unsigned(1),
+                "dst": unsigned(2),
+                "load": unsigned(1),
+                "store": unsigned(1),
+                "weight": unsigned(3),
+            }
+        )
 
 
 #: Mnemonic -> unit and number there.
 WORK = {
-    **{name: (Unit.DOT, DotKind[name.upper()]) for name in ("matmul", "mulacc", "add", "sub", "mul", "sum")},
+    **{
+        name: (Unit.DOT, DotKind[name.upper()])
+        for name in ("matmul", "mulacc", "add", "sub", "mul", "sum")
+    },
     **{name: (Unit.ALU, AluKind[name.upper()]) for name in ("relu", "gtz", "max", "copy", "zero")},
     **{name: (Unit.SFU, SfuKind[name.upper()]) for name in ("div", "pow", "exp", "log")},
 }
@@ -59,6 +81,7 @@ class Predecode(wiring.Component):
     -------
     word : In, 18 bits; record : Out, :class:`RecordLayout`
     """
+
     def __init__(self, *, params):
         self._special, self._axes = bool(params["sfu_lanes"]), bool(params["reduce_axes"])
         super().__init__({"word": In(18), "record": Out(RecordLayout())})
@@ -71,7 +94,7 @@ class Predecode(wiring.Component):
         with m.Switch(self._parts.opcode):
             for instruction in ISA.instructions:
                 if instruction.mnemonic == "nop":
-                    continue        # a copy
+                    continue  # a copy
                 with m.Case(instruction.opcode):
                     self._instruction(m, instruction)
             with m.Default():
@@ -87,28 +110,47 @@ class Predecode(wiring.Component):
             wrong |= fields.axis == 3
         if name == "load":
             wrong |= fields.skip & (fields.len_y == 0)
-        lacks = not self._special if name in SPECIAL else (fields.axis != 0 if reduces and not self._axes else False)
+        lacks = (
+            not self._special
+            if name in SPECIAL
+            else (fields.axis != 0 if reduces and not self._axes else False)
+        )
         with m.If(wrong):
             m.d.comb += record.fault.eq(WordFault.FIELD)
         with m.Elif(lacks):
             m.d.comb += record.fault.eq(WordFault.FEATURE)
         if name.startswith("start"):
-            m.d.comb += [record.kind.eq(Class.START), record.independent.eq(name == "start_independent_loop")]
+            m.d.comb += [
+                record.kind.eq(Class.START),
+                record.independent.eq(name == "start_independent_loop"),
+            ]
         elif name.startswith("end"):
             m.d.comb += record.kind.eq(Class.END)
         elif name in ("load", "store"):
-            whole = 0 if name == "store" else fields.zero | ((fields.len_y == 0) & (fields.len_x == 0))
+            whole = (
+                0 if name == "store" else fields.zero | ((fields.len_y == 0) & (fields.len_x == 0))
+            )
             m.d.comb += [
-                record.unit.eq(Unit.LSU), record.code.eq(name == "store"), record.load.eq(name == "load"), record.store.eq(name == "store"),
-                record.reads.bit_select(fields.reg, 1).eq(~whole), record.writes.eq(name == "load"), record.dst.eq(fields.reg)]
+                record.unit.eq(Unit.LSU),
+                record.code.eq(name == "store"),
+                record.load.eq(name == "load"),
+                record.store.eq(name == "store"),
+                record.reads.bit_select(fields.reg, 1).eq(~whole),
+                record.writes.eq(name == "load"),
+                record.dst.eq(fields.reg),
+            ]
         else:
             self._work(m, name, fields)
 
     def _work(self, m, name, fields):
         record = self.record
         unit, code = WORK[name]
-        m.d.comb += [record.unit.eq(unit), record.code.eq(code.value), record.weight.eq(OPERATIONS.get(name, 0) // 16),
-                     record.writes.eq(1)]
+        m.d.comb += [
+            record.unit.eq(unit),
+            record.code.eq(code.value),
+            record.weight.eq(OPERATIONS.get(name, 0) // 16),
+            record.writes.eq(1),
+        ]
         if name == "copy":
             m.d.comb += [record.dst.eq(fields.dst), record.reads.bit_select(fields.src, 1).eq(1)]
             with m.If(fields.dst == fields.src):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program tables: instructions, loops and address units of resident programs, written by the sequencer, read by the front end."""
+"""Program tables: instructions, loops and address units of resident programs, written by the
+sequencer, read by the front end."""
+
 from amaranth import unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import Out
@@ -9,15 +11,28 @@ __all__ = ["ProgramLayout", "TableKind", "TableWrite"]
 
 class TableKind(enum.Enum, shape=2):
     """A table of a resident program."""
-    INSTRUCTION = 0     # address: index
-    LOOP = 1            # 2 * loop + (0: count, 1: length of the body)
-    UNIT = 2            # 16 * unit + (0: address, 1: stride_x, 2: stride_y, 8 + loop: coefficient), in this order, all of them
+
+    INSTRUCTION = 0  # address: index
+    LOOP = 1  # 2 * loop + (0: count, 1: length of the body)
+    # 16 * unit + (0: address, 1: stride_x, 2: stride_y, 8 + loop: coefficient), in this order, all
+    # of them
+    UNIT = 2
 
 
 class TableWrite(wiring.Signature):
-    """A write in every cycle with ``en``: ``resident``, the number of the program; ``kind``; ``address``; ``data``, 18 bits."""
+    """A write in every cycle with ``en``: ``resident``, the number of the program; ``kind``;
+    ``address``; ``data``, 18 bits."""
+
     def __init__(self):
-        super().__init__({"en": Out(1), "resident": Out(1), "kind": Out(TableKind), "address": Out(11), "data": Out(18)})
+        super().__init__(
+            {
+                "en": Out(1),
+                "resident": Out(1),
+                "kind": Out(TableKind),
+                "address": Out(11),
+                "data": Out(18),
+            }
+        )
 
 
 class ProgramLayout(data.StructLayout):
@@ -31,6 +46,16 @@ class ProgramLayout(data.StructLayout):
     contexts : that it needs; 0: a portable one
     rebase, rebase_mask : added to the addresses of these units
     """
+
     def __init__(self):
-        super().__init__({"resident": unsigned(1), "instructions": unsigned(12), "loops": unsigned(8), "units": unsigned(32),
-                          "contexts": unsigned(8), "rebase": unsigned(18), "rebase_mask": unsigned(32)})
+        super().__init__(
+            {
+                "resident": unsigned(1),
+                "instructions": unsigned(12),
+                "loops": unsigned(8),
+                "units": unsigned(32),
+                "contexts": unsigned(8),
+                "rebase": unsigned(18),
+                "rebase_mask": unsigned(32),
+            }
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Row generator of DMA: rows of a descriptor are checked and become burst requests (section 7.2)."""
+"""Row generator of DMA: rows of a descriptor are checked and become burst requests (section
+7.2)."""
+
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -18,6 +20,7 @@ FAULTS = {"window": 5, "bus": 6, "dma_range": 21}
 
 class MoverOp(enum.Enum, shape=2):
     """Operations of descriptors."""
+
     NONE = 0
     IN = 1
     OUT = 2
@@ -25,15 +28,29 @@ class MoverOp(enum.Enum, shape=2):
 
 
 class DescriptorLayout(data.StructLayout):
-    """A descriptor, checked: ``op`` 1 to 3, ``main`` and ``pitch`` multiples of 4 (a fill's ``main`` is the pattern), ``cols`` and ``rows``
-    at least 1; MEM addresses and distances modulo 2^18."""
+    """A descriptor, checked: ``op`` 1 to 3, ``main`` and ``pitch`` multiples of 4 (a fill's
+    ``main`` is the pattern), ``cols`` and ``rows`` at least 1; MEM addresses and distances modulo
+    2^18."""
+
     def __init__(self):
-        super().__init__({"op": MoverOp, "format": Format, "main": unsigned(32), "mem": unsigned(18), "cols": unsigned(16),
-                          "rows": unsigned(16), "pitch": unsigned(32), "mem_pitch": unsigned(18), "mem_step": unsigned(18)})
+        super().__init__(
+            {
+                "op": MoverOp,
+                "format": Format,
+                "main": unsigned(32),
+                "mem": unsigned(18),
+                "cols": unsigned(16),
+                "rows": unsigned(16),
+                "pitch": unsigned(32),
+                "mem_pitch": unsigned(18),
+                "mem_step": unsigned(18),
+            }
+        )
 
 
 class RecordLayout(data.StructLayout):
     """A request that went out: ``address`` of its first word (in words), ``words`` less one."""
+
     def __init__(self):
         super().__init__({"address": unsigned(30), "words": unsigned(6)})
 
@@ -41,7 +58,8 @@ class RecordLayout(data.StructLayout):
 class Rows(wiring.Component):
     """Checks row after row, a few ahead of their elements, and asks for their words in bursts.
 
-    A row whose elements all lie in MEM without passing 2^18 is found in three cycles; any other is looked at element by element.
+    A row whose elements all lie in MEM without passing 2^18 is found in three cycles; any other is
+    looked at element by element.
 
     Parameters
     ----------
@@ -52,23 +70,38 @@ class Rows(wiring.Component):
     -------
     start : In, with ``descriptor`` (stable from then on); ``window_base``, ``window_limit`` : In
     halt : In, no further request; ``done`` follows
-    ahead : In, rows may be approved; ``approve`` : Out, one cycle: the next row is good, its elements may move
+    ahead : In, rows may be approved; ``approve`` : Out, one cycle: the next row is good,
+        its elements may move
     request : Out(stream of RequestLayout); ``record`` : Out, RecordLayout, of the same request
-    done : Out, level: no request is to come; ``error`` : Out, fault code or 0; ``detail`` : Out, 32 bits. Until ``start``
+    done : Out, level: no request is to come; ``error`` : Out, fault code or 0; ``detail`` :
+        Out, 32 bits. Until ``start``
     """
+
     def __init__(self, *, log_mem, beat_bytes, memory_size):
         self._log_mem, self._beat_bytes, self._memory_size = log_mem, beat_bytes, memory_size
-        super().__init__({
-            "start": In(1), "descriptor": In(DescriptorLayout()), "window_base": In(32), "window_limit": In(32), "halt": In(1),
-            "ahead": In(1), "approve": Out(1), "request": Out(stream.Signature(RequestLayout())), "record": Out(RecordLayout()),
-            "done": Out(1, init=1), "error": Out(5), "detail": Out(32)})
+        super().__init__(
+            {
+                "start": In(1),
+                "descriptor": In(DescriptorLayout()),
+                "window_base": In(32),
+                "window_limit": In(32),
+                "halt": In(1),
+                "ahead": In(1),
+                "approve": Out(1),
+                "request": Out(stream.Signature(RequestLayout())),
+                "record": Out(RecordLayout()),
+                "done": Out(1, init=1),
+                "error": Out(5),
+                "detail": Out(32),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         d, log_mem = self.descriptor, self._log_mem
         fill = d.op == MoverOp.FILL
         main, mem, rows = Signal(32), Signal(18), Signal(16)
-        words = Signal(17)                              # of a row
+        words = Signal(17)  # of a row
         cols = d.cols
         width = Signal(17)
         with m.Switch(d.format):
@@ -79,13 +112,19 @@ class Rows(wiring.Component):
             with m.Default():
                 m.d.comb += width.eq(cols)
 
-        # (cols - 1) * mem_step by shifts and additions; the step's sign is that of two's complement.
+        # (cols - 1) * mem_step by shifts and additions; the step's sign is that of two's
+        # complement.
         factor, multiple, span = Signal(16), Signal(36), Signal(36)
         end, last = Signal(33), Signal(36)
-        below, past, over, beyond, inside = (Signal(name=n) for n in ("below", "past", "over", "beyond", "inside"))
-        next_word = Signal(30)                          # of main memory, of the next burst
-        at, left = Signal(18), Signal(17)               # an element's address; elements, or words of the row, still to come
-        offered = Signal()                              # a request waits: it stays
+        below, past, over, beyond, inside = (
+            Signal(name=n) for n in ("below", "past", "over", "beyond", "inside")
+        )
+        next_word = Signal(30)  # of main memory, of the next burst
+        at, left = (
+            Signal(18),
+            Signal(17),
+        )  # an element's address; elements, or words of the row, still to come
+        offered = Signal()  # a request waits: it stays
         m.d.sync += offered.eq(self.request.valid & ~self.request.ready)
         bus, window = FAULTS["bus"], FAULTS["window"]
 
@@ -95,8 +134,15 @@ class Rows(wiring.Component):
                     m.d.sync += [self.done.eq(0), self.error.eq(0)]
                     m.next = "BEGIN"
             with m.State("BEGIN"):
-                m.d.sync += [main.eq(d.main), mem.eq(d.mem), rows.eq(d.rows), words.eq(width), factor.eq(cols - 1), span.eq(0),
-                             multiple.eq(Cat(d.mem_step, d.mem_step[-1].replicate(18)))]
+                m.d.sync += [
+                    main.eq(d.main),
+                    mem.eq(d.mem),
+                    rows.eq(d.rows),
+                    words.eq(width),
+                    factor.eq(cols - 1),
+                    span.eq(0),
+                    multiple.eq(Cat(d.mem_step, d.mem_step[-1].replicate(18))),
+                ]
                 m.next = "SPAN"
             with m.State("SPAN"):
                 m.d.sync += [factor.eq(factor >> 1), multiple.eq(multiple << 1)]
@@ -108,9 +154,15 @@ class Rows(wiring.Component):
                 m.d.sync += [end.eq(main + (words << 2)), last.eq(mem + span)]
                 m.next = "COMPARE"
             with m.State("COMPARE"):
-                m.d.sync += [below.eq(main < self.window_base), past.eq(main >= self.window_limit), over.eq(end > self.window_limit),
-                             beyond.eq(end > self._memory_size), inside.eq(~mem[log_mem:].any() & ~last[log_mem:].any()),
-                             at.eq(mem), left.eq(cols)]
+                m.d.sync += [
+                    below.eq(main < self.window_base),
+                    past.eq(main >= self.window_limit),
+                    over.eq(end > self.window_limit),
+                    beyond.eq(end > self._memory_size),
+                    inside.eq(~mem[log_mem:].any() & ~last[log_mem:].any()),
+                    at.eq(mem),
+                    left.eq(cols),
+                ]
                 m.next = "DECIDE"
             with m.State("DECIDE"):
                 with m.If(self.halt):
@@ -122,7 +174,10 @@ class Rows(wiring.Component):
                     m.d.sync += [self.error.eq(window), self.detail.eq(self.window_limit)]
                     m.next = "DONE"
                 with m.Elif(~fill & beyond):
-                    m.d.sync += [self.error.eq(bus), self.detail.eq(Mux(main < self._memory_size, self._memory_size, main))]
+                    m.d.sync += [
+                        self.error.eq(bus),
+                        self.detail.eq(Mux(main < self._memory_size, self._memory_size, main)),
+                    ]
                     m.next = "DONE"
                 with m.Elif(~inside):
                     m.next = "SCAN"
@@ -167,10 +222,14 @@ class Rows(wiring.Component):
         number = Signal(7)
         request = self.request.payload
         m.d.comb += [
-            number.eq(Mux(left > BURST, BURST, left)), self.record.address.eq(word), self.record.words.eq(number - 1),
-            request.address.eq(word << 2 if log <= 2 else word[log - 2:] << log), request.write.eq(self.descriptor.op == MoverOp.OUT)]
+            number.eq(Mux(left > BURST, BURST, left)),
+            self.record.address.eq(word),
+            self.record.words.eq(number - 1),
+            request.address.eq(word << 2 if log <= 2 else word[log - 2 :] << log),
+            request.write.eq(self.descriptor.op == MoverOp.OUT),
+        ]
         if log <= 2:
             m.d.comb += request.beats.eq((number << 2 - log) - 1)
         else:
             per_beat = 1 << log - 2
-            m.d.comb += request.beats.eq(((word[:log - 2] + number + per_beat - 1) >> log - 2) - 1)
+            m.d.comb += request.beats.eq(((word[: log - 2] + number + per_beat - 1) >> log - 2) - 1)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MEM side of DMA: elements of a row, one or two a cycle (specification, section 7.2)."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -19,8 +20,8 @@ _DEPTH = 16
 
 
 class Walk(wiring.Component):
-    """Moves units of elements between streams and MEM. With two lanes, bf16 and packed move in pairs; a pair whose elements share a bank takes
-    two cycles.
+    """Moves units of elements between streams and MEM. With two lanes, bf16 and packed move in
+    pairs; a pair whose elements share a bank takes two cycles.
 
     Parameters
     ----------
@@ -30,17 +31,28 @@ class Walk(wiring.Component):
     Members
     -------
     start : In, forget all; ``descriptor`` (stable from then on)
-    approve : In, one more row may move; ``ahead`` : Out, another may be approved; ``idle`` : Out, all approved rows have moved
+    approve : In, one more row may move; ``ahead`` : Out, another may be approved; ``idle`` :
+        Out, all approved rows have moved
     freeze : In, MEM is not to be written any more
     inward : In(stream of UnitLayout), to MEM; outward : Out(stream of UnitLayout), from MEM
     scratch : Out, array of :class:`~.scratchpad.DmaFace`
     """
+
     def __init__(self, *, params, lanes):
         self._params, self._lanes = params, lanes
-        super().__init__({
-            "start": In(1), "descriptor": In(DescriptorLayout()), "approve": In(1), "ahead": Out(1), "idle": Out(1), "freeze": In(1),
-            "inward": In(stream.Signature(UnitLayout())), "outward": Out(stream.Signature(UnitLayout())),
-            "scratch": Out(DmaFace(params["log_mem"])).array(lanes)})
+        super().__init__(
+            {
+                "start": In(1),
+                "descriptor": In(DescriptorLayout()),
+                "approve": In(1),
+                "ahead": Out(1),
+                "idle": Out(1),
+                "freeze": In(1),
+                "inward": In(stream.Signature(UnitLayout())),
+                "outward": Out(stream.Signature(UnitLayout())),
+                "scratch": Out(DmaFace(params["log_mem"])).array(lanes),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -57,7 +69,9 @@ class Walk(wiring.Component):
 
         both, last, conflict, second = Signal(), Signal(), Signal(), Signal()
         if lanes == 2:
-            paired = ((d.format == Format.BF16) | (d.format == Format.PACKED)) & (d.op != MoverOp.FILL)
+            paired = ((d.format == Format.BF16) | (d.format == Format.PACKED)) & (
+                d.op != MoverOp.FILL
+            )
             m.d.comb += both.eq(paired & (left != 1))
             m.d.sync += conflict.eq((d.mem_step[:log_banks] == 0) if log_banks else 1)
         m.d.comb += last.eq((left == 1) | (both & (left == 2)))
@@ -65,20 +79,33 @@ class Walk(wiring.Component):
         # A step is a cycle of access; a unit is one step, or two if it is a pair in one bank.
         room, can, unit_over = Signal(init=1), Signal(), Signal()
         m.d.comb += [
-            can.eq(in_row & Mux(outward, room, ~self.freeze & (~inward | self.inward.valid))), step.eq(can),
-            unit_over.eq(step & (~(both & conflict) | second)), self.inward.ready.eq(unit_over & inward), row_over.eq(unit_over & last)]
+            can.eq(in_row & Mux(outward, room, ~self.freeze & (~inward | self.inward.valid))),
+            step.eq(can),
+            unit_over.eq(step & (~(both & conflict) | second)),
+            self.inward.ready.eq(unit_over & inward),
+            row_over.eq(unit_over & last),
+        ]
         with m.If(step):
             m.d.sync += second.eq(both & conflict & ~second)
         begin = Signal()
         m.d.comb += begin.eq((~in_row & (rows != 0)) | (row_over & (rows > 1)))
-        here = Signal(18)           # where the next row begins
+        here = Signal(18)  # where the next row begins
         m.d.comb += here.eq(Mux(first_row, d.mem, row))
         with m.If(unit_over):
-            m.d.sync += [at.eq(at + Mux(both, (d.mem_step << 1)[:18], d.mem_step)), left.eq(left - Mux(both, 2, 1))]
+            m.d.sync += [
+                at.eq(at + Mux(both, (d.mem_step << 1)[:18], d.mem_step)),
+                left.eq(left - Mux(both, 2, 1)),
+            ]
             with m.If(last):
                 m.d.sync += in_row.eq(0)
         with m.If(begin):
-            m.d.sync += [in_row.eq(1), first_row.eq(0), at.eq(here), row.eq(here + d.mem_pitch), left.eq(d.cols)]
+            m.d.sync += [
+                in_row.eq(1),
+                first_row.eq(0),
+                at.eq(here),
+                row.eq(here + d.mem_pitch),
+                left.eq(d.cols),
+            ]
         with m.If(self.start):
             m.d.sync += [rows.eq(0), in_row.eq(0), first_row.eq(1), second.eq(0)]
 
@@ -88,8 +115,12 @@ class Walk(wiring.Component):
             mine = step & Mux(conflict & both, second == lane, both | (lane == 0))
             address = at if lane == 0 else (at + d.mem_step)[:18]
             value = given.first if lane == 0 else given.second
-            m.d.sync += [face.enable.eq(mine & ~self.start), face.address.eq(address[:log_mem]), face.write.eq(~outward),
-                         face.write_data.eq(Mux(d.op == MoverOp.FILL, d.main[:18], value))]
+            m.d.sync += [
+                face.enable.eq(mine & ~self.start),
+                face.address.eq(address[:log_mem]),
+                face.write.eq(~outward),
+                face.write_data.eq(Mux(d.op == MoverOp.FILL, d.main[:18], value)),
+            ]
 
         # What was read goes through a queue that has room for all that is under way.
         late = DMA_LATENCY + 1
@@ -99,8 +130,10 @@ class Walk(wiring.Component):
         first = self.scratch[0].read_data
         if lanes == 2:
             before = s.delay(first, 1)
-            m.d.comb += [arrived.first.eq(Mux(s.delay(both & conflict, late), before, first)),
-                         arrived.second.eq(self.scratch[1].read_data)]
+            m.d.comb += [
+                arrived.first.eq(Mux(s.delay(both & conflict, late), before, first)),
+                arrived.second.eq(self.scratch[1].read_data),
+            ]
         else:
             m.d.comb += arrived.first.eq(first)
         m.d.comb += [arrived.both.eq(s.delay(both, late)), arrived.last.eq(s.delay(last, late))]
@@ -109,13 +142,29 @@ class Walk(wiring.Component):
         count, owed = Signal(range(_DEPTH + 1)), Signal(range(_DEPTH + 1))
         pop = Signal()
         m.d.comb += [
-            put.en.eq(arrives[-1]), put.data.eq(arrived), self.outward.valid.eq(count != 0), self.outward.payload.eq(get.data), pop.eq(self.outward.valid & self.outward.ready)]
+            put.en.eq(arrives[-1]),
+            put.data.eq(arrived),
+            self.outward.valid.eq(count != 0),
+            self.outward.payload.eq(get.data),
+            pop.eq(self.outward.valid & self.outward.ready),
+        ]
         issued = unit_over & outward
-        m.d.sync += [count.eq(count + arrives[-1] - pop), owed.eq(owed + issued - pop), room.eq(owed + issued - pop < _DEPTH)]
+        m.d.sync += [
+            count.eq(count + arrives[-1] - pop),
+            owed.eq(owed + issued - pop),
+            room.eq(owed + issued - pop < _DEPTH),
+        ]
         with m.If(put.en):
             m.d.sync += put.addr.eq(put.addr + 1)
         with m.If(pop):
             m.d.sync += get.addr.eq(get.addr + 1)
         with m.If(self.start):
-            m.d.sync += [arrives.eq(0), count.eq(0), owed.eq(0), room.eq(1), put.addr.eq(0), get.addr.eq(0)]
+            m.d.sync += [
+                arrives.eq(0),
+                count.eq(0),
+                owed.eq(0),
+                room.eq(1),
+                put.addr.eq(0),
+                get.addr.eq(0),
+            ]
         return m

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scratchpad MEM: banks of block RAM between the load/store unit and DMA (specification, sections 2, 8 and 9)."""
+"""Scratchpad MEM: banks of block RAM between the load/store unit and DMA (specification, sections
+2, 8 and 9)."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -31,10 +33,19 @@ class BankFace(wiring.Signature):
     -------
     row : Out, a row's number, every cycle
     write : Out(1); ``write_data`` : Out(18), written at the end of the cycle
-    read_data : In(18), :data:`READ_LATENCY` cycles later what stood there; of a cycle that wrote, undefined
+    read_data : In(18), :data:`READ_LATENCY` cycles later what stood there;
+        of a cycle that wrote, undefined
     """
+
     def __init__(self, bits):
-        super().__init__({"row": Out(bits), "write": Out(1), "write_data": Out(_ELEMENT), "read_data": In(_ELEMENT)})
+        super().__init__(
+            {
+                "row": Out(bits),
+                "write": Out(1),
+                "write_data": Out(_ELEMENT),
+                "read_data": In(_ELEMENT),
+            }
+        )
 
 
 class DmaFace(wiring.Signature):
@@ -44,15 +55,26 @@ class DmaFace(wiring.Signature):
     -------
     enable : Out(1), the lane reads or writes; two lanes never name the same bank in one cycle
     address : Out(log_mem), of the element; ``write`` : Out(1); ``write_data`` : Out(18)
-    read_data : In(18), :data:`DMA_LATENCY` cycles later what stands at the address. Two operations later than a write, it is seen.
+    read_data : In(18), :data:`DMA_LATENCY` cycles later what stands at the address.
+        Two operations later than a write, it is seen.
     """
+
     def __init__(self, log_mem):
-        super().__init__({"enable": Out(1), "address": Out(log_mem), "write": Out(1), "write_data": Out(_ELEMENT),
-                          "read_data": In(_ELEMENT)})
+        super().__init__(
+            {
+                "enable": Out(1),
+                "address": Out(log_mem),
+                "write": Out(1),
+                "write_data": Out(_ELEMENT),
+                "read_data": In(_ELEMENT),
+            }
+        )
 
 
 class _Bank(wiring.Component):
-    """One bank with two ports ``a`` and ``b`` of :class:`BankFace`; ``shared``: of one port, that of ``b`` while ``b_owns``."""
+    """One bank with two ports ``a`` and ``b`` of :class:`BankFace`; ``shared``: of one port, that
+    of ``b`` while ``b_owns``."""
+
     def __init__(self, *, bits, shared, family):
         self._bits, self._shared, self._family = bits, shared, family
         super().__init__({"a": In(BankFace(bits)), "b": In(BankFace(bits)), "b_owns": In(1)})
@@ -62,12 +84,18 @@ class _Bank(wiring.Component):
         return self._one_port(m) if self._shared else self._two_ports(m)
 
     def _one_port(self, m):
-        m.submodules.ram = ram = BlockRAM(width=_ELEMENT, depth=1 << self._bits, family=self._family)
+        m.submodules.ram = ram = BlockRAM(
+            width=_ELEMENT, depth=1 << self._bits, family=self._family
+        )
         a, b = self.a, self.b
         m.d.comb += [
-            ram.read_addr.eq(Mux(self.b_owns, b.row, a.row)), ram.write_addr.eq(ram.read_addr),
-            ram.write_en.eq(Mux(self.b_owns, b.write, a.write)), ram.write_data.eq(Mux(self.b_owns, b.write_data, a.write_data)),
-            a.read_data.eq(ram.read_data), b.read_data.eq(ram.read_data)]
+            ram.read_addr.eq(Mux(self.b_owns, b.row, a.row)),
+            ram.write_addr.eq(ram.read_addr),
+            ram.write_en.eq(Mux(self.b_owns, b.write, a.write)),
+            ram.write_data.eq(Mux(self.b_owns, b.write_data, a.write_data)),
+            a.read_data.eq(ram.read_data),
+            b.read_data.eq(ram.read_data),
+        ]
         return m
 
     def _two_ports(self, m):
@@ -77,12 +105,18 @@ class _Bank(wiring.Component):
         for block in range(1 << self._bits - low):
             parts = {"a": [], "b": []}
             for offset in range(0, _ELEMENT, width):
-                m.submodules[f"ram_{block}_{offset}"] = ram = DualPortRAM(depth=1 << low, width=width, family=self._family)
+                m.submodules[f"ram_{block}_{offset}"] = ram = DualPortRAM(
+                    depth=1 << low, width=width, family=self._family
+                )
                 for name, face in (("a", self.a), ("b", self.b)):
                     here = face.row[low:] == block if self._bits > low else 1
                     m.d.comb += [
-                        getattr(ram, f"{name}_addr").eq(face.row[:low]), getattr(ram, f"{name}_write").eq(face.write & here),
-                        getattr(ram, f"{name}_write_data").eq(face.write_data[offset:offset + width])]
+                        getattr(ram, f"{name}_addr").eq(face.row[:low]),
+                        getattr(ram, f"{name}_write").eq(face.write & here),
+                        getattr(ram, f"{name}_write_data").eq(
+                            face.write_data[offset : offset + width]
+                        ),
+                    ]
                     parts[name].append(getattr(ram, f"{name}_data"))
             for name, found in parts.items():
                 outputs[name].append(Cat(found))
@@ -97,9 +131,11 @@ class _Bank(wiring.Component):
 
 
 class Scratchpad(wiring.Component):
-    """MEM in ``banks`` banks, true dual-port: the load/store unit reaches every bank in every cycle, DMA so many elements as it has lanes.
+    """MEM in ``banks`` banks, true dual-port: the load/store unit reaches every bank in every
+    cycle, DMA so many elements as it has lanes.
 
-    With ``slots`` 1 no DMA runs beside a program: the banks then have one port, which is DMA's while ``dma_owns``.
+    With ``slots`` 1 no DMA runs beside a program: the banks then have one port, which is DMA's
+    while ``dma_owns``.
 
     Parameters
     ----------
@@ -112,23 +148,32 @@ class Scratchpad(wiring.Component):
     -------
     banks : In, array of :class:`BankFace`
     dma : In, array of :class:`DmaFace`
-    dma_owns : In(1), of consequence with ``slots`` 1 only: no program runs. It may change while neither side has anything under way
+    dma_owns : In(1), of consequence with ``slots`` 1 only: no program runs.
+        It may change while neither side has anything under way
 
     Raises
     ------
     ValueError
         ``lanes``; or ``family`` has no true dual-port block RAM, and ``slots`` asks for it.
     """
+
     def __init__(self, *, params, lanes=1, family=None):
         if lanes not in (1, 2) or isinstance(lanes, bool):
             raise ValueError(f"Lanes must be 1 or 2, not {lanes!r}")
         self._shared = params["slots"] == 1
         if family == "ice40" and not self._shared:
-            raise ValueError(f"Parameter slots must be 1 where the chip has no true dual-port block RAM (ice40), not {params['slots']}")
+            raise ValueError(
+                f"Parameter slots must be 1 where the chip has no true dual-port block RAM "
+                f"(ice40), not {params['slots']}"
+            )
         self._params, self._lanes, self._family = params, lanes, family
-        super().__init__({
-            "banks": In(BankFace(row_bits(params))).array(params["banks"]),
-            "dma": In(DmaFace(params["log_mem"])).array(lanes), "dma_owns": In(1)})
+        super().__init__(
+            {
+                "banks": In(BankFace(row_bits(params))).array(params["banks"]),
+                "dma": In(DmaFace(params["log_mem"])).array(lanes),
+                "dma_owns": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -136,26 +181,51 @@ class Scratchpad(wiring.Component):
         log = exact_log2(number)
         lanes = []
         for k, face in enumerate(self.dma):
-            held = {name: Signal.like(getattr(face, name), name=f"lane_{k}_{name}", reset_less=True)
-                    for name in ("address", "write_data")}
+            held = {
+                name: Signal.like(getattr(face, name), name=f"lane_{k}_{name}", reset_less=True)
+                for name in ("address", "write_data")
+            }
             write, enable = Signal(name=f"lane_{k}_write"), Signal(name=f"lane_{k}_enable")
-            m.d.sync += [held["address"].eq(face.address), held["write_data"].eq(face.write_data),
-                         write.eq(face.write & face.enable), enable.eq(face.enable)]
+            m.d.sync += [
+                held["address"].eq(face.address),
+                held["write_data"].eq(face.write_data),
+                write.eq(face.write & face.enable),
+                enable.eq(face.enable),
+            ]
             lanes.append((enable, held["address"], write, held["write_data"]))
         answers = []
         for number_of_bank in range(number):
-            m.submodules[f"bank_{number_of_bank}"] = bank = _Bank(bits=bits, shared=self._shared, family=self._family)
+            m.submodules[f"bank_{number_of_bank}"] = bank = _Bank(
+                bits=bits, shared=self._shared, family=self._family
+            )
             face = self.banks[number_of_bank]
             m.d.comb += [
-                bank.a.row.eq(face.row), bank.a.write.eq(face.write), bank.a.write_data.eq(face.write_data),
-                face.read_data.eq(bank.a.read_data), bank.b_owns.eq(self.dma_owns)]
-            meant = [enable & (address[:log] == number_of_bank if log else 1) for enable, address, _, _ in lanes]
+                bank.a.row.eq(face.row),
+                bank.a.write.eq(face.write),
+                bank.a.write_data.eq(face.write_data),
+                face.read_data.eq(bank.a.read_data),
+                bank.b_owns.eq(self.dma_owns),
+            ]
+            meant = [
+                enable & (address[:log] == number_of_bank if log else 1)
+                for enable, address, _, _ in lanes
+            ]
             _, address, _, value = lanes[0]
-            m.d.comb += [bank.b.row.eq(address[log:]), bank.b.write_data.eq(value),
-                         bank.b.write.eq(Cat(mine & write for mine, (_, _, write, _) in zip(meant, lanes, strict=True)).any())]
+            m.d.comb += [
+                bank.b.row.eq(address[log:]),
+                bank.b.write_data.eq(value),
+                bank.b.write.eq(
+                    Cat(
+                        mine & write for mine, (_, _, write, _) in zip(meant, lanes, strict=True)
+                    ).any()
+                ),
+            ]
             if self._lanes == 2:
                 with m.If(meant[1]):
-                    m.d.comb += [bank.b.row.eq(lanes[1][1][log:]), bank.b.write_data.eq(lanes[1][3])]
+                    m.d.comb += [
+                        bank.b.row.eq(lanes[1][1][log:]),
+                        bank.b.write_data.eq(lanes[1][3]),
+                    ]
             answers.append(bank.b.read_data)
         for k, face in enumerate(self.dma):
             chosen = lanes[k][1][:log]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tile register file: a block RAM for each register with the tiles of all contexts (specification, section 9)."""
+"""Tile register file: a block RAM for each register with the tiles of all contexts (specification,
+section 9)."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -12,18 +14,31 @@ __all__ = ["ACC", "INPUT", "OUTPUT", "WEIGHTS", "READERS", "TileFile", "WRITERS"
 INPUT, WEIGHTS, OUTPUT, ACC = range(4)
 _LSU, _DOT, _ALU, _SFU = (unit.value for unit in Unit)
 
-#: Units that read a register, in the order in which they are served; that of the dot unit is last, since it asks most.
-READERS = {INPUT: (_LSU, _SFU, _ALU, _DOT), WEIGHTS: (_LSU, _SFU, _ALU, _DOT), OUTPUT: (_LSU, _ALU, _DOT), ACC: (_LSU, _ALU, _DOT)}
-#: Units that write a register, in the order in which they are served. Dot unit and vector ALU come first, since they cannot wait; they
-#: never write a register together, because the dot unit announces what it will write.
-WRITERS = {INPUT: (_ALU, _LSU), WEIGHTS: (_ALU, _LSU), OUTPUT: (_DOT, _ALU, _LSU, _SFU), ACC: (_DOT, _ALU, _LSU)}
+#: Units that read a register, in the order in which they are served; that of the dot unit is last,
+#: since it asks most.
+READERS = {
+    INPUT: (_LSU, _SFU, _ALU, _DOT),
+    WEIGHTS: (_LSU, _SFU, _ALU, _DOT),
+    OUTPUT: (_LSU, _ALU, _DOT),
+    ACC: (_LSU, _ALU, _DOT),
+}
+#: Units that write a register, in the order in which they are served. Dot unit and vector ALU come
+#: first, since they cannot wait; they never write a register together, because the dot unit
+#: announces what it will write.
+WRITERS = {
+    INPUT: (_ALU, _LSU),
+    WEIGHTS: (_ALU, _LSU),
+    OUTPUT: (_DOT, _ALU, _LSU, _SFU),
+    ACC: (_DOT, _ALU, _LSU),
+}
 
 
 class TileFile(wiring.Component):
     """Tiles of the four registers, one read and one write of each register a cycle.
 
-    A word is a whole tile (``macs`` at least 32) or a row of one; the answer to a read comes two cycles after it. A word must not be
-    read in the cycle in which it is written. A unit asks only for registers that :data:`READERS` and :data:`WRITERS` give it.
+    A word is a whole tile (``macs`` at least 32) or a row of one; the answer to a read comes two
+    cycles after it. A word must not be read in the cycle in which it is written. A unit asks only
+    for registers that :data:`READERS` and :data:`WRITERS` give it.
 
     Parameters
     ----------
@@ -33,15 +48,27 @@ class TileFile(wiring.Component):
     Members
     -------
     read : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileRead`
-    write : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileWrite`; those of dot unit and vector ALU are always accepted
+    write : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileWrite`;
+        those of dot unit and vector ALU are always accepted
     follows : In, the dot unit's operation overwrites what loads or stores before it read
-    refused : Out, in the cycle before, a unit was refused what the load/store unit read (not the dot unit, if it follows that anyway)
-    clear : In, pulse: the uniform tiles become 0 in the following cycles, in which no request is accepted (at most 32)
+    refused : Out, in the cycle before,
+        a unit was refused what the load/store unit read (not the dot unit, if it follows that
+        anyway)
+    clear : In, pulse: the uniform tiles become 0 in the following cycles,
+        in which no request is accepted (at most 32)
     """
+
     def __init__(self, *, params, family=None):
         self.params, self.family = params, family
-        super().__init__({"read": In(TileRead(params)).array(4), "write": In(TileWrite(params)).array(4), "clear": In(1),
-                          "follows": In(1), "refused": Out(1)})
+        super().__init__(
+            {
+                "read": In(TileRead(params)).array(4),
+                "write": In(TileWrite(params)).array(4),
+                "clear": In(1),
+                "follows": In(1),
+                "refused": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -56,26 +83,41 @@ class TileFile(wiring.Component):
             m.d.sync += [position.eq(position + 1), zeroing.eq(~position.all())]
         with m.If(self.clear):
             m.d.sync += [position.eq(0), zeroing.eq(1)]
-        zeroed = Cat(position[:low], (contexts + Mux(position[low], 1, 0))[:entry_bits], position[low + 1:])
+        zeroed = Cat(
+            position[:low], (contexts + Mux(position[low], 1, 0))[:entry_bits], position[low + 1 :]
+        )
 
         self._grant(m, zeroing)
         self.arrays = []
         for reg in range(4):
             bits = self.bits(reg)
-            m.submodules[f"tiles_{reg}"] = ram = BlockRAM(width=bits * elements, depth=1 << low + entry_bits, latency=2, family=self.family)
+            m.submodules[f"tiles_{reg}"] = ram = BlockRAM(
+                width=bits * elements, depth=1 << low + entry_bits, latency=2, family=self.family
+            )
             self.arrays.append(ram)
             for unit in reversed(READERS[reg]):
                 ask = self.read[unit].request
                 with m.If(ask.valid & ask.payload.mask[reg]):
-                    m.d.comb += ram.read_addr.eq(Cat(ask.payload.word[:low], ask.payload.entry[reg]))
+                    m.d.comb += ram.read_addr.eq(
+                        Cat(ask.payload.word[:low], ask.payload.entry[reg])
+                    )
             for unit in range(4):
-                m.d.comb += Cat(self.read[unit].data[reg][wide * k:wide * k + bits] for k in range(elements)).eq(ram.read_data)
+                m.d.comb += Cat(
+                    self.read[unit].data[reg][wide * k : wide * k + bits] for k in range(elements)
+                ).eq(ram.read_data)
             for unit in reversed(WRITERS[reg]):
                 ask = self.write[unit].request
                 with m.If(ask.valid & (ask.payload.reg == reg)):
                     m.d.comb += [
-                        ram.write_en.eq(1), ram.write_addr.eq(Cat(ask.payload.word[:low], ask.payload.entry)),
-                        ram.write_data.eq(Cat(ask.payload.data[wide * k:wide * k + bits] for k in range(elements)))]
+                        ram.write_en.eq(1),
+                        ram.write_addr.eq(Cat(ask.payload.word[:low], ask.payload.entry)),
+                        ram.write_data.eq(
+                            Cat(
+                                ask.payload.data[wide * k : wide * k + bits]
+                                for k in range(elements)
+                            )
+                        ),
+                    ]
             with m.If(zeroing):
                 m.d.comb += [ram.write_en.eq(1), ram.write_data.eq(0), ram.write_addr.eq(zeroed)]
         return m
@@ -90,20 +132,38 @@ class TileFile(wiring.Component):
 
     def _grant(self, m, zeroing):
         lsu = self.read[_LSU].request
-        m.d.sync += self.refused.eq(lsu.valid & Cat(ask.valid & counts & (ask.payload.mask & lsu.payload.mask).any() for ask, counts in (
-            (self.read[_DOT].request, ~self.follows), (self.read[_ALU].request, 1), (self.read[_SFU].request, 1))).any())
+        m.d.sync += self.refused.eq(
+            lsu.valid
+            & Cat(
+                ask.valid & counts & (ask.payload.mask & lsu.payload.mask).any()
+                for ask, counts in (
+                    (self.read[_DOT].request, ~self.follows),
+                    (self.read[_ALU].request, 1),
+                    (self.read[_SFU].request, 1),
+                )
+            ).any()
+        )
 
         def before(unit, order):
-            return order[:order.index(unit)] if unit in order else ()
+            return order[: order.index(unit)] if unit in order else ()
 
         for unit in range(4):
             read, write = self.read[unit], self.write[unit]
             reads, writes = read.request.payload.mask, write.request.payload.reg
             coming = Signal(name=f"coming_{unit}")
             m.d.sync += [coming.eq(read.request.valid & read.request.ready), read.valid.eq(coming)]
-            taken = Cat(self.read[v].request.valid & (self.read[v].request.payload.mask & reads).any()
-                        for v in before(unit, (_LSU, _SFU, _ALU, _DOT))).any()
-            first = Cat(Cat(self.write[v].request.valid & (self.write[v].request.payload.reg == reg)
-                            for v in before(unit, WRITERS[reg])).any() for reg in range(4)).bit_select(writes, 1)
-            m.d.comb += [read.request.ready.eq(~zeroing & ~taken),
-                         write.request.ready.eq(~zeroing & (Const(1) if unit in (_DOT, _ALU) else ~first))]
+            taken = Cat(
+                self.read[v].request.valid & (self.read[v].request.payload.mask & reads).any()
+                for v in before(unit, (_LSU, _SFU, _ALU, _DOT))
+            ).any()
+            first = Cat(
+                Cat(
+                    self.write[v].request.valid & (self.write[v].request.payload.reg == reg)
+                    for v in before(unit, WRITERS[reg])
+                ).any()
+                for reg in range(4)
+            ).bit_select(writes, 1)
+            m.d.comb += [
+                read.request.ready.eq(~zeroing & ~taken),
+                write.request.ready.eq(~zeroing & (Const(1) if unit in (_DOT, _ALU) else ~first)),
+            ]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program list reader: header and entries, checked word by word (specification, sections 3.4 and 6)."""
+"""Program list reader: header and entries, checked word by word (specification, sections 3.4 and
+6)."""
+
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -15,26 +17,48 @@ _CODE = ISA.fault_codes
 
 
 class EntryReader(wiring.Component):
-    """Reads eight words and keeps what they say. A reset, together with the reader of words, gives it up.
+    """Reads eight words and keeps what they say. A reset, together with the reader of words, gives
+    it up.
 
     Members
     -------
-    start : In, one cycle; from then on ``address`` holds still, and ``header``: it is that of a list or of an only image, else an entry's; ``limit``: of a
-        header, the bytes that a list may take (0: any)
+    start : In, one cycle; from then on ``address`` holds still, and ``header``:
+        it is that of a list or of an only image, else an entry's; ``limit``: of a header, the bytes
+        that a list may take (0: any)
     command, words : of :class:`~.wordreader.WordReader`; words may be left
     done : Out, one cycle, with ``fault`` (code; 0: well) of the word at hand, which is not taken
-    listed : Out: the header is that of a list, of ``steps`` entries and ``size`` bytes; if not it was not looked at further
+    listed : Out: the header is that of a list, of ``steps`` entries and ``size`` bytes;
+        if not it was not looked at further
     image, in_list, out_list, prefetch, defer, rebase, mask : Out, of the entry
     """
+
     def __init__(self):
-        super().__init__({
-            "start": In(1), "address": In(32), "header": In(1), "limit": In(32),
-            "command": Out(stream.Signature(data.StructLayout({"address": unsigned(32), "words": unsigned(16)}))),
-            "words": In(stream.Signature(word_layout())),
-            "done": Out(1), "fault": Out(8),
-            "listed": Out(1), "steps": Out(16), "size": Out(32),
-            "image": Out(32), "in_list": Out(32), "out_list": Out(32), "prefetch": Out(1), "defer": Out(1), "rebase": Out(18),
-            "mask": Out(32)})
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(32),
+                "header": In(1),
+                "limit": In(32),
+                "command": Out(
+                    stream.Signature(
+                        data.StructLayout({"address": unsigned(32), "words": unsigned(16)})
+                    )
+                ),
+                "words": In(stream.Signature(word_layout())),
+                "done": Out(1),
+                "fault": Out(8),
+                "listed": Out(1),
+                "steps": Out(16),
+                "size": Out(32),
+                "image": Out(32),
+                "in_list": Out(32),
+                "out_list": Out(32),
+                "prefetch": Out(1),
+                "defer": Out(1),
+                "rebase": Out(18),
+                "mask": Out(32),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -45,9 +69,17 @@ class EntryReader(wiring.Component):
         place, wrong, much, other = Signal(3), Signal(), Signal(), Signal()
         # A word is judged in one cycle and dealt with in the next.
         judged, is_wrong, is_much, is_other = (Signal() for _ in range(4))
-        m.d.sync += [judged.eq(self.words.valid & ~judged), is_wrong.eq(wrong), is_much.eq(much), is_other.eq(other)]
+        m.d.sync += [
+            judged.eq(self.words.valid & ~judged),
+            is_wrong.eq(wrong),
+            is_much.eq(much),
+            is_other.eq(other),
+        ]
         m.d.comb += other.eq(header & (place == 0) & (word != LIST_MAGIC))
-        m.d.comb += [self.command.payload.address.eq(self.address), self.command.payload.words.eq(HEADER_WORDS)]
+        m.d.comb += [
+            self.command.payload.address.eq(self.address),
+            self.command.payload.words.eq(HEADER_WORDS),
+        ]
         m.d.sync += self.done.eq(0)
 
         def end(code=0):
@@ -59,8 +91,10 @@ class EntryReader(wiring.Component):
                 with m.Case(1):
                     m.d.comb += wrong.eq((word[:16] != VERSION) | (word[16:] == 0))
                 with m.Case(2):
-                    m.d.comb += [much.eq((self.limit != 0) & (word > self.limit)),
-                                 wrong.eq(word < 4 * HEADER_WORDS + 4 * ENTRY_WORDS * steps)]
+                    m.d.comb += [
+                        much.eq((self.limit != 0) & (word > self.limit)),
+                        wrong.eq(word < 4 * HEADER_WORDS + 4 * ENTRY_WORDS * steps),
+                    ]
                 with m.Case(3, 4, 5, 6, 7):
                     m.d.comb += wrong.eq(word != 0)
         with m.Else():
@@ -105,8 +139,16 @@ class EntryReader(wiring.Component):
                                 m.d.sync += size.eq(word)
                     with m.Else():
                         with m.Switch(place):
-                            for number, fields in enumerate(((self.image,), (self.in_list,), (self.out_list,), (self.prefetch, self.defer),
-                                                             (self.rebase,), (self.mask,))):
+                            for number, fields in enumerate(
+                                (
+                                    (self.image,),
+                                    (self.in_list,),
+                                    (self.out_list,),
+                                    (self.prefetch, self.defer),
+                                    (self.rebase,),
+                                    (self.mask,),
+                                )
+                            ):
                                 with m.Case(number):
                                     m.d.sync += Cat(*fields).eq(word)
                     with m.If(place == 7):

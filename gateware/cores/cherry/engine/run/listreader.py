@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA list reader: descriptors are read, checked and handed to the mover, one after another (specification, sections 6 and 7.2)."""
+"""DMA list reader: descriptors are read, checked and handed to the mover, one after another
+(specification, sections 6 and 7.2)."""
+
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -24,25 +26,48 @@ class ListReader(wiring.Component):
     start : In, one cycle: ``address`` of the list
     stop : In, level: ends at the next burst's end of the mover, without fault
     command, words : of :class:`~.wordreader.WordReader`, which is cancelled by whoever stops a list
-    descriptor : Out(stream of :class:`~.mover_rows.DescriptorLayout`), mover_stop : Out; mover_done : In, one cycle, with ``mover_error`` (fault code; 0: well)
-        and ``mover_detail``
+    descriptor : Out(stream of :class:`~.mover_rows.DescriptorLayout`), mover_stop :
+        Out; mover_done : In, one cycle, with ``mover_error`` (fault code; 0: well) and
+        ``mover_detail``
     counted : Out, one cycle: a descriptor's 32 bytes count as read
-    done : Out, one cycle; with it and until the next start ``fault`` (code; 0: the list's end was reached, or it was stopped), ``pc``, ``detail``
+    done : Out, one cycle; with it and until the next start ``fault`` (code; 0:
+        the list's end was reached, or it was stopped), ``pc``, ``detail``
     """
+
     def __init__(self):
-        super().__init__({
-            "start": In(1), "address": In(32), "stop": In(1),
-            "command": Out(stream.Signature(data.StructLayout({"address": unsigned(32), "words": unsigned(16)}))),
-            "words": In(stream.Signature(word_layout())),
-            "descriptor": Out(stream.Signature(DescriptorLayout())), "mover_stop": Out(1), "mover_done": In(1), "mover_error": In(8),
-            "mover_detail": In(32), "counted": Out(1), "done": Out(1), "fault": Out(8), "pc": Out(32), "detail": Out(32)})
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(32),
+                "stop": In(1),
+                "command": Out(
+                    stream.Signature(
+                        data.StructLayout({"address": unsigned(32), "words": unsigned(16)})
+                    )
+                ),
+                "words": In(stream.Signature(word_layout())),
+                "descriptor": Out(stream.Signature(DescriptorLayout())),
+                "mover_stop": Out(1),
+                "mover_done": In(1),
+                "mover_error": In(8),
+                "mover_detail": In(32),
+                "counted": Out(1),
+                "done": Out(1),
+                "fault": Out(8),
+                "pc": Out(32),
+                "detail": Out(32),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         word, came, out = self.words.payload.word, self.words.payload.came, self.descriptor.payload
         place = Signal(range(_WORDS))
         bad, ends, fill = Signal(), Signal(), Signal()
-        m.d.comb += [self.command.payload.address.eq(self.pc), self.command.payload.words.eq(_WORDS)]
+        m.d.comb += [
+            self.command.payload.address.eq(self.pc),
+            self.command.payload.words.eq(_WORDS),
+        ]
 
         m.d.sync += self.done.eq(0)
 
@@ -56,7 +81,11 @@ class ListReader(wiring.Component):
         op, code, wrong = word[:8], word[8:16], Signal()
         with m.Switch(place):
             with m.Case(0):
-                m.d.comb += wrong.eq((word[16:] != 0) | (op > FILL) | ((op != END) & ((code >= len(FORMATS)) | ((op == FILL) & (code != 0)))))
+                m.d.comb += wrong.eq(
+                    (word[16:] != 0)
+                    | (op > FILL)
+                    | ((op != END) & ((code >= len(FORMATS)) | ((op == FILL) & (code != 0))))
+                )
             with m.Case(1):
                 m.d.comb += wrong.eq(Mux(fill, word[18:] != 0, word[:2] != 0))
             with m.Case(2):
@@ -95,9 +124,23 @@ class ListReader(wiring.Component):
                         m.d.sync += [bad.eq(1), self.detail.eq(word)]
                     with m.Switch(place):
                         with m.Case(0):
-                            m.d.sync += [out.op.eq(op), out.format.eq(code), ends.eq((op == END) & ~wrong), fill.eq(op == FILL)]
-                        for number, fields in enumerate(((out.main,), (out.mem,), (out.cols, out.rows), (out.pitch,), (out.mem_pitch,),
-                                                         (out.mem_step,)), 1):
+                            m.d.sync += [
+                                out.op.eq(op),
+                                out.format.eq(code),
+                                ends.eq((op == END) & ~wrong),
+                                fill.eq(op == FILL),
+                            ]
+                        for number, fields in enumerate(
+                            (
+                                (out.main,),
+                                (out.mem,),
+                                (out.cols, out.rows),
+                                (out.pitch,),
+                                (out.mem_pitch,),
+                                (out.mem_step,),
+                            ),
+                            1,
+                        ):
                             with m.Case(number):
                                 m.d.sync += Cat(*fields).eq(word)
                         with m.Case(_WORDS - 1):

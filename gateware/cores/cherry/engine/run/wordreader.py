@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Word reader: consecutive words of main memory, each checked against the memory window before it is asked for (specification, section 6)."""
+"""Word reader: consecutive words of main memory, each checked against the memory window before it
+is asked for (specification, section 6)."""
+
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -22,9 +24,10 @@ _BURSTS = 4
 
 class Came(enum.Enum, shape=2):
     """What became of a word."""
+
     WELL = 0
-    OUTSIDE = 1     # of the window; it was not asked for, and nothing follows
-    ERROR = 2       # answered with an error
+    OUTSIDE = 1  # of the window; it was not asked for, and nothing follows
+    ERROR = 2  # answered with an error
 
 
 def word_layout():
@@ -35,8 +38,8 @@ def word_layout():
 class WordReader(wiring.Component):
     """Reads ranges of words in order, two bursts or more on their way.
 
-    A command is taken when all words of the one before are, or were cancelled. Words come some cycles after the memory's, one a
-    cycle where it gives them.
+    A command is taken when all words of the one before are, or were cancelled. Words come some
+    cycles after the memory's, one a cycle where it gives them.
 
     Parameters
     ----------
@@ -50,14 +53,26 @@ class WordReader(wiring.Component):
     window_base, window_limit : In, 32 bits, multiples of 64
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout): of the memory port
     """
+
     def __init__(self, *, beat_bytes):
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         self.beat_bytes = beat_bytes
-        super().__init__({
-            "command": In(stream.Signature(data.StructLayout({"address": unsigned(32), "words": unsigned(16)}))),
-            "words": Out(stream.Signature(word_layout())), "cancel": In(1), "idle": Out(1),
-            "window_base": In(32), "window_limit": In(32),
-            "request": Out(stream.Signature(RequestLayout())), "answer": In(stream.Signature(ReadLayout(beat_bytes)))})
+        super().__init__(
+            {
+                "command": In(
+                    stream.Signature(
+                        data.StructLayout({"address": unsigned(32), "words": unsigned(16)})
+                    )
+                ),
+                "words": Out(stream.Signature(word_layout())),
+                "cancel": In(1),
+                "idle": Out(1),
+                "window_base": In(32),
+                "window_limit": In(32),
+                "request": Out(stream.Signature(RequestLayout())),
+                "answer": In(stream.Signature(ReadLayout(beat_bytes))),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -68,36 +83,52 @@ class WordReader(wiring.Component):
         m.submodules.notes = notes = ShiftQueue(shape=gather.burst.shape(), depth=_BURSTS)
 
         # Who takes words thinks long about it.
-        m.submodules.out = last = StreamBuffer(shape=data.StructLayout({"word": unsigned(32), "came": Came}))
+        m.submodules.out = last = StreamBuffer(
+            shape=data.StructLayout({"word": unsigned(32), "came": Came})
+        )
 
-        at, left = Signal(30), Signal(16)           # in words: next to ask for, how many
-        head = Signal(30)                           # next to hand on
-        reserved = Signal(range(_DEPTH + 1))        # words asked for and not handed on
+        at, left = Signal(30), Signal(16)  # in words: next to ask for, how many
+        head = Signal(30)  # next to hand on
+        reserved = Signal(range(_DEPTH + 1))  # words asked for and not handed on
         inside, outside = Signal(), Signal()
         burst = Signal(5)
         room = Signal()
         to_end = Signal(5)
         m.d.comb += to_end.eq(_BLOCK - at[:4])
         out = self.request
-        took, given = Signal(), Signal()            # a burst is asked for; a word leaves
-        first = at[:max(0, shift - 2)]              # wide beats: place of the first word
-        span = Signal(6)                            # words from the first beat's start
+        took, given = Signal(), Signal()  # a burst is asked for; a word leaves
+        first = at[: max(0, shift - 2)]  # wide beats: place of the first word
+        span = Signal(6)  # words from the first beat's start
         m.d.comb += [
-            span.eq(burst + first), out.payload.write.eq(0),
-            out.payload.address.eq(Cat(Const(0, shift), at[shift - 2:] if shift > 2 else Cat(Const(0, 2 - shift), at))),
-            out.payload.beats.eq(((burst << (2 - shift)) if shift <= 2 else (span + (size // 4 - 1)) >> (shift - 2)) - 1),
-            took.eq(out.valid & out.ready)]
+            span.eq(burst + first),
+            out.payload.write.eq(0),
+            out.payload.address.eq(
+                Cat(Const(0, shift), at[shift - 2 :] if shift > 2 else Cat(Const(0, 2 - shift), at))
+            ),
+            out.payload.beats.eq(
+                ((burst << (2 - shift)) if shift <= 2 else (span + (size // 4 - 1)) >> (shift - 2))
+                - 1
+            ),
+            took.eq(out.valid & out.ready),
+        ]
         with m.FSM() as fsm:
             with m.State("IDLE"):
-                m.d.comb += self.command.ready.eq((reserved == 0) & ~outside & ~last.o.valid & ~self.cancel)
+                m.d.comb += self.command.ready.eq(
+                    (reserved == 0) & ~outside & ~last.o.valid & ~self.cancel
+                )
                 with m.If(self.command.valid & self.command.ready):
-                    m.d.sync += [at.eq(self.command.payload.address[2:]), head.eq(self.command.payload.address[2:]),
-                                 left.eq(self.command.payload.words)]
+                    m.d.sync += [
+                        at.eq(self.command.payload.address[2:]),
+                        head.eq(self.command.payload.address[2:]),
+                        left.eq(self.command.payload.words),
+                    ]
                     m.next = "CHECK"
             with m.State("CHECK"):
                 m.d.sync += [
                     inside.eq((at[4:] >= self.window_base[6:]) & (at[4:] < self.window_limit[6:])),
-                    burst.eq(Mux(left < to_end, left, to_end)), room.eq(reserved <= _DEPTH - _BLOCK)]
+                    burst.eq(Mux(left < to_end, left, to_end)),
+                    room.eq(reserved <= _DEPTH - _BLOCK),
+                ]
                 m.next = "ASK"
             with m.State("ASK"):
                 m.d.sync += room.eq(reserved <= _DEPTH - _BLOCK)
@@ -116,23 +147,40 @@ class WordReader(wiring.Component):
                         m.next = "IDLE"
                     with m.Else():
                         m.next = "CHECK"
-        m.d.comb += [notes.i.valid.eq(took), notes.i.payload.first.eq(first), notes.i.payload.words.eq(burst - 1)]
+        m.d.comb += [
+            notes.i.valid.eq(took),
+            notes.i.payload.first.eq(first),
+            notes.i.payload.words.eq(burst - 1),
+        ]
         m.d.sync += reserved.eq(reserved + Mux(took, burst, 0) - given)
 
         # There is room for all that was asked for.
         answer = self.answer
         m.d.comb += [
-            gather.beats.valid.eq(answer.valid), answer.ready.eq(gather.beats.ready), gather.beats.payload.data.eq(answer.payload.data),
-            gather.beats.payload.error.eq(answer.payload.error), gather.burst.eq(notes.o.payload), gather.words.ready.eq(1),
-            notes.o.ready.eq(gather.words.valid & gather.words.payload.last), queue.w_en.eq(gather.words.valid),
-            queue.w_data.eq(Cat(gather.words.payload.word, gather.words.payload.error))]
+            gather.beats.valid.eq(answer.valid),
+            answer.ready.eq(gather.beats.ready),
+            gather.beats.payload.data.eq(answer.payload.data),
+            gather.beats.payload.error.eq(answer.payload.error),
+            gather.burst.eq(notes.o.payload),
+            gather.words.ready.eq(1),
+            notes.o.ready.eq(gather.words.valid & gather.words.payload.last),
+            queue.w_en.eq(gather.words.valid),
+            queue.w_data.eq(Cat(gather.words.payload.word, gather.words.payload.error)),
+        ]
 
         m.d.comb += [
-            last.i.payload.word.eq(queue.r_data[:32]), last.i.payload.came.eq(Mux(queue.r_data[32], Came.ERROR, Came.WELL)),
-            last.i.valid.eq(queue.r_rdy), queue.r_en.eq(last.i.ready), given.eq(queue.r_rdy & last.i.ready),
-            self.words.payload.word.eq(last.o.payload.word), self.words.payload.came.eq(last.o.payload.came),
-            self.words.payload.address.eq(head << 2), self.words.valid.eq(last.o.valid), last.o.ready.eq(self.words.ready | self.cancel),
-            self.idle.eq(fsm.ongoing("IDLE") & (reserved == 0) & ~outside & ~last.o.valid)]
+            last.i.payload.word.eq(queue.r_data[:32]),
+            last.i.payload.came.eq(Mux(queue.r_data[32], Came.ERROR, Came.WELL)),
+            last.i.valid.eq(queue.r_rdy),
+            queue.r_en.eq(last.i.ready),
+            given.eq(queue.r_rdy & last.i.ready),
+            self.words.payload.word.eq(last.o.payload.word),
+            self.words.payload.came.eq(last.o.payload.came),
+            self.words.payload.address.eq(head << 2),
+            self.words.valid.eq(last.o.valid),
+            last.o.ready.eq(self.words.ready | self.cancel),
+            self.idle.eq(fsm.ongoing("IDLE") & (reserved == 0) & ~outside & ~last.o.valid),
+        ]
         with m.If(last.o.valid & last.o.ready):
             m.d.sync += head.eq(head + 1)
         with m.If(outside & (reserved == 0)):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Accumulator conversion: elements of ACC to those of the other registers and back, combinational (specification, section 4.1)."""
+"""Accumulator conversion: elements of ACC to those of the other registers and back, combinational
+(specification, section 4.1)."""
+
 from amaranth import Cat, Const, Value
 
 from ...tables import FRAC
@@ -19,8 +21,9 @@ def _checked(value, frac, width, name):
 def from_accumulator(value, frac):
     """An element with ``frac`` fraction bits (``frac`` + 9 bits in all) as one with 9: 18 bits.
 
-    Nearest, ties to even, overflow to infinity; zeros, infinities and NaN keep their upper bits, and a NaN stays one. Combinational: an
-    increment of 17 bits behind one level of logic; with ``frac`` 9 nothing at all.
+    Nearest, ties to even, overflow to infinity; zeros, infinities and NaN keep their upper bits,
+    and a NaN stays one. Combinational: an increment of 17 bits behind one level of logic; with
+    ``frac`` 9 nothing at all.
 
     Raises
     ------
@@ -31,13 +34,13 @@ def from_accumulator(value, frac):
     if frac == FRAC:
         return value
     cut = frac - FRAC
-    exponent, kept = value[frac:frac + 8], value[cut:frac]
+    exponent, kept = value[frac : frac + 8], value[cut:frac]
     ordinary = exponent.any() & ~exponent.all()
-    up = ordinary & value[cut - 1] & (value[:cut - 1].any() | value[cut])
+    up = ordinary & value[cut - 1] & (value[: cut - 1].any() | value[cut])
     # A carry out of the fraction is the next exponent, and out of the largest one infinity.
-    rounded = (value[cut:frac + 8] + up)[:17]
+    rounded = (value[cut : frac + 8] + up)[:17]
     quiet = exponent.all() & ~kept.any() & value[:cut].any()
-    return Cat(rounded[:FRAC - 1], rounded[FRAC - 1] | quiet, rounded[FRAC:], value[-1])
+    return Cat(rounded[: FRAC - 1], rounded[FRAC - 1] | quiet, rounded[FRAC:], value[-1])
 
 
 def to_accumulator(value, frac):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Vector ALU of a build."""
+
 from ..ops import tile_elements
 from .alurows import AluRows
 from .alutile import AluTiles
@@ -11,8 +12,9 @@ def _kind(params):
     return AluTiles if tile_elements(params) == 16 else AluRows
 
 
-def Alu(*, params, family=None):            # noqa: N802
-    """Vector ALU for words of the tile file: whole tiles (16 lanes) or rows (4 lanes); ``alu_lanes`` does not ask for more."""
+def Alu(*, params, family=None):  # noqa: N802
+    """Vector ALU for words of the tile file: whole tiles (16 lanes) or rows (4 lanes);
+    ``alu_lanes`` does not ask for more."""
     return _kind(params)(params=params, family=family)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Vector ALU: members, operands and destinations that both widths share."""
+
 from amaranth import Mux, Signal
 from amaranth.lib import stream
 from amaranth.lib.wiring import In, Out
@@ -13,18 +14,36 @@ __all__ = ["bits", "blocked", "elements_of", "members", "source", "target"]
 
 def members(params):
     """Members of a vector ALU."""
-    return {"op": In(stream.Signature(alu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "working": Out(1), "clear": In(1), "soon": In(2), "writes": Out(4), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params))}
+    return {
+        "op": In(stream.Signature(alu_op())),
+        "progress": In(ProgressLayout()),
+        "fetched": Out(1),
+        "finished": Out(1),
+        "working": Out(1),
+        "clear": In(1),
+        "soon": In(2),
+        "writes": Out(4),
+        "tiles_read": Out(TileRead(params)),
+        "tiles_write": Out(TileWrite(params)),
+    }
 
 
 def source(held):
     """Register that an operation takes its elements from (for zero, any)."""
-    return Mux(held.kind == AluKind.MAX, OUTPUT, Mux((held.kind == AluKind.RELU) | (held.kind == AluKind.GTZ), INPUT, held.src))
+    return Mux(
+        held.kind == AluKind.MAX,
+        OUTPUT,
+        Mux((held.kind == AluKind.RELU) | (held.kind == AluKind.GTZ), INPUT, held.src),
+    )
 
 
 def target(held):
     """Register that it writes."""
-    return Mux(held.kind == AluKind.MAX, ACC, Mux((held.kind == AluKind.RELU) | (held.kind == AluKind.GTZ), OUTPUT, held.dst))
+    return Mux(
+        held.kind == AluKind.MAX,
+        ACC,
+        Mux((held.kind == AluKind.RELU) | (held.kind == AluKind.GTZ), OUTPUT, held.dst),
+    )
 
 
 def blocked(soon, reg):
@@ -41,12 +60,18 @@ def elements_of(m, read, reg, params, name):
         with m.Switch(reg):
             for r in range(4):
                 with m.Case(r):
-                    word = read[r][wide * k:wide * (k + 1)]
-                    m.d.comb += value.eq(from_accumulator(word, params["acc_frac"]) if r == ACC else word[:18])
+                    word = read[r][wide * k : wide * (k + 1)]
+                    m.d.comb += value.eq(
+                        from_accumulator(word, params["acc_frac"]) if r == ACC else word[:18]
+                    )
         result.append(value)
     return result
 
 
 def bits(value, to_acc, params):
     """An element as the tile file holds it: to_accumulator for ACC."""
-    return value if params["acc_frac"] == 9 else Mux(to_acc, to_accumulator(value, params["acc_frac"]), value)
+    return (
+        value
+        if params["acc_frac"] == 9
+        else Mux(to_acc, to_accumulator(value, params["acc_frac"]), value)
+    )

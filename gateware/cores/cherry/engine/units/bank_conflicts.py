@@ -1,8 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bank conflicts of a tile access: the lanes that share a bank, the same for all contexts of an operation, since only distances count."""
+"""Bank conflicts of a tile access: the lanes that share a bank, the same for all contexts of an
+operation, since only distances count."""
+
 from amaranth import Cat, Signal
 
-__all__ = ["DISTANCES", "Meetings", "followers", "lane_mask", "lanes", "leaders", "multiples", "unique"]
+__all__ = [
+    "DISTANCES",
+    "Meetings",
+    "followers",
+    "lane_mask",
+    "lanes",
+    "leaders",
+    "multiples",
+    "unique",
+]
 
 #: (rows, columns) from a lane to a later one, of all pairs of the sixteen lanes: 24.
 DISTANCES = tuple((dy, dx) for dy in range(4) for dx in range(-3, 4) if dy or dx > 0)
@@ -24,16 +35,19 @@ def lane_mask(len_y, len_x):
 
 
 def _cancel(a, b, bits):
-    """a + b = 0 modulo 2^bits, without a carry chain: in a sum of 0 every carry is a ^ b, and the one that follows a | b."""
+    """a + b = 0 modulo 2^bits, without a carry chain: in a sum of 0 every carry is a ^ b, and the
+    one that follows a | b."""
     return (a ^ b) == ((a | b) << 1)[:bits]
 
 
 class Meetings:
-    """For every distance of :data:`DISTANCES` whether lanes so far apart share their bank, and whether their address.
+    """For every distance of :data:`DISTANCES` whether lanes so far apart share their bank, and
+    whether their address.
 
-    ``same_bank``, ``equal``: lists of expressions in the order of :data:`DISTANCES`, of the multiples of both strides (registers).
-    ``log_banks``: at least 1.
+    ``same_bank``, ``equal``: lists of expressions in the order of :data:`DISTANCES`, of the
+    multiples of both strides (registers). ``log_banks``: at least 1.
     """
+
     def __init__(self, along, down, log_banks):
         self.same_bank, self.equal = [], []
         for dy, dx in DISTANCES:
@@ -67,11 +81,16 @@ def leaders(m, pending, same_bank, name):
 
 
 def followers(wanted, first, equal):
-    """Of the ``wanted`` lanes those that ``first`` ones serve, 16 bits: these, and those before them that have the address of one."""
-    return Cat(wanted[i] & Cat(first[i], *(first[j] & _bit(equal, i, j) for j in range(i + 1, 16))).any() for i in range(16))
+    """Of the ``wanted`` lanes those that ``first`` ones serve, 16 bits: these, and those before
+    them that have the address of one."""
+    return Cat(
+        wanted[i] & Cat(first[i], *(first[j] & _bit(equal, i, j) for j in range(i + 1, 16))).any()
+        for i in range(16)
+    )
 
 
 def unique(wanted, equal):
-    """The last ones, 16 bits, of ``wanted`` lanes that have the same address: of a store no others are seen."""
+    """The last ones, 16 bits, of ``wanted`` lanes that have the same address: of a store no others
+    are seen."""
     hidden = [Cat(wanted[j] & _bit(equal, i, j) for j in range(i + 1, 16)).any() for i in range(15)]
     return Cat(*(wanted[i] & ~h for i, h in enumerate(hidden)), wanted[15])

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparison keys: elements as integers of the same order, and the vector ALU's functions of one element (specification, sections 4.2, 4.3)."""
+"""Comparison keys: elements as integers of the same order, and the vector ALU's functions of one
+element (specification, sections 4.2, 4.3)."""
+
 from amaranth import Cat, Const, Mux
 
 from ...tables import NAN, ONE
@@ -36,14 +38,20 @@ def larger(x, y):
 
 
 def sort(x):
-    """What :func:`passed` needs to know of an element: whether it is positive, and whether it is NaN."""
+    """What :func:`passed` needs to know of an element: whether it is positive, and whether it is
+    NaN."""
     zero, nan = _classes(x)
     return Cat(~x[17] & ~zero, nan)
 
 
 def passed(kind, x, known):
-    """An element through relu, gtz, copy or zero, as ``kind`` says; ``known``: what :func:`sort` says."""
+    """An element through relu, gtz, copy or zero, as ``kind`` says; ``known``: what :func:`sort`
+    says."""
     positive, nan = known[0], known[1]
     relu = Mux(nan, Const(NAN, 18), x & positive.replicate(18))
     gtz = Const(ONE, 18) & (positive & ~nan).replicate(18)
-    return Mux(kind == AluKind.RELU, relu, Mux(kind == AluKind.GTZ, gtz, x & (kind != AluKind.ZERO).replicate(18)))
+    return Mux(
+        kind == AluKind.RELU,
+        relu,
+        Mux(kind == AluKind.GTZ, gtz, x & (kind != AluKind.ZERO).replicate(18)),
+    )

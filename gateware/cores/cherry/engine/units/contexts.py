@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Context iterator of a unit: the operation in progress, its context, whether that may start, and the entries of its tiles."""
+"""Context iterator of a unit: the operation in progress, its context, whether that may start, and
+the entries of its tiles."""
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -11,11 +13,12 @@ __all__ = ["ContextIterator"]
 
 
 class ContextIterator(wiring.Component):
-    """Holds one operation and offers its slots one after the other, as soon as their waits are over: one a cycle, also from one operation
-    to the next.
+    """Holds one operation and offers its slots one after the other, as soon as their waits are
+    over: one a cycle, also from one operation to the next.
 
-    Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after it, and the first of the next operation. In an
-    unhurried build (:func:`~.ops.unhurried`) for the slot held alone: a slot begins two cycles after the one before at the earliest.
+    Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after
+    it, and the first of the next operation. In an unhurried build (:func:`~.ops.unhurried`) for the
+    slot held alone: a slot begins two cycles after the one before at the earliest.
 
     Parameters
     ----------
@@ -35,12 +38,24 @@ class ContextIterator(wiring.Component):
     entry : Out, array over the registers: entry of the tile that the slot's context sees
     target : Out, entry of the tile that it writes
     """
+
     def __init__(self, *, params, layout, own):
         self.params, self.layout, self._own = params, layout, own
         shape = range(entries(params))
-        super().__init__({
-            "op": In(stream.Signature(layout)), "progress": In(ProgressLayout()), "clear": In(1), "held": Out(layout), "slot": Out(6),
-            "valid": Out(1), "last": Out(1), "take": In(1), "entry": Out(data.ArrayLayout(shape, 4)), "target": Out(shape)})
+        super().__init__(
+            {
+                "op": In(stream.Signature(layout)),
+                "progress": In(ProgressLayout()),
+                "clear": In(1),
+                "held": Out(layout),
+                "slot": Out(6),
+                "valid": Out(1),
+                "last": Out(1),
+                "take": In(1),
+                "entry": Out(data.ArrayLayout(shape, 4)),
+                "target": Out(shape),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -50,8 +65,12 @@ class ContextIterator(wiring.Component):
         held, slot, given = Signal.like(self.held, reset_less=True), self.slot, self.op.payload
         m.d.comb += self.held.eq(held)
         m.d.comb += [
-            self.op.ready.eq(~busy | (self.take & self.last)), accept.eq(self.op.valid & self.op.ready),
-            gate.progress.eq(self.progress), gate.slot.eq(slot), gate.waits.eq(held.waits), gate.first_waits.eq(given.waits),
+            self.op.ready.eq(~busy | (self.take & self.last)),
+            accept.eq(self.op.valid & self.op.ready),
+            gate.progress.eq(self.progress),
+            gate.slot.eq(slot),
+            gate.waits.eq(held.waits),
+            gate.first_waits.eq(given.waits),
             self.target.eq(Mux(held.uniform, contexts + held.phys, slot)),
         ]
         for reg in range(4):
@@ -59,11 +78,20 @@ class ContextIterator(wiring.Component):
             m.d.comb += self.entry[reg].eq(Mux(slot < view.copies, slot, contexts + view.phys))
         m.d.sync += self.valid.eq(busy & gate.now)
         with m.If(self.take):
-            m.d.sync += [slot.eq(slot + 1), self.last.eq(slot + 2 == held.size), self.valid.eq(0 if alone else ~self.last & gate.after)]
+            m.d.sync += [
+                slot.eq(slot + 1),
+                self.last.eq(slot + 2 == held.size),
+                self.valid.eq(0 if alone else ~self.last & gate.after),
+            ]
             with m.If(self.last):
                 m.d.sync += [slot.eq(0), busy.eq(0)]
         with m.If(accept):
-            m.d.sync += [held.eq(given), busy.eq(1), self.last.eq(given.size == 1), self.valid.eq(0 if alone else gate.first)]
+            m.d.sync += [
+                held.eq(given),
+                busy.eq(1),
+                self.last.eq(given.size == 1),
+                self.valid.eq(0 if alone else gate.first),
+            ]
         with m.If(self.clear):
             m.d.sync += [busy.eq(0), slot.eq(0), self.valid.eq(0)]
         return m

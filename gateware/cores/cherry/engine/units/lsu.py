@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load/store unit: tiles between the banks of MEM and the tile register file (specification, sections 4.5 and 9)."""
+"""Load/store unit: tiles between the banks of MEM and the tile register file (specification,
+sections 4.5 and 9)."""
+
 from types import SimpleNamespace
 
 from amaranth import Cat, Module, Mux, Signal
@@ -10,7 +12,16 @@ from amaranth.utils import exact_log2
 from .....parts.delays import Stages
 from ..front.hazards import ContextGate
 from ..memory.scratchpad import BankFace, row_bits
-from ..ops import ProgressLayout, TileRead, TileWrite, Unit, element_bits, entries, lsu_op, tile_elements
+from ..ops import (
+    ProgressLayout,
+    TileRead,
+    TileWrite,
+    Unit,
+    element_bits,
+    entries,
+    lsu_op,
+    tile_elements,
+)
 from .accumulator import from_accumulator, to_accumulator
 from .bank_conflicts import followers, lanes, leaders
 from .lsu_crossbar import Crossbar, choose, selected
@@ -25,12 +36,14 @@ _YIELD = 3
 
 
 class LoadStore(wiring.Component):
-    """Loads and stores, slot by slot, each in as many cycles as its fullest bank has distinct addresses.
+    """Loads and stores, slot by slot, each in as many cycles as its fullest bank has distinct
+    addresses.
 
-    A pipeline that never stalls: a slot starts when its operands' waits are over and there is room for its result. Cycles from the start:
-    addresses and banks (0), rows (1), a load's access (2), its elements through the crossbar (4), the tile (5), offered to the tile file (6).
-    A store asks the tile file in cycle 0, has its tile in 2, crosses in 3, writes in 4. A load starts at the earliest three cycles after a
-    store's last pass, a store two after a load's.
+    A pipeline that never stalls: a slot starts when its operands' waits are over and there is room
+    for its result. Cycles from the start: addresses and banks (0), rows (1), a load's access (2),
+    its elements through the crossbar (4), the tile (5), offered to the tile file (6). A store asks
+    the tile file in cycle 0, has its tile in 2, crosses in 3, writes in 4. A load starts at the
+    earliest three cycles after a store's last pass, a store two after a load's.
 
     Parameters
     ----------
@@ -39,28 +52,47 @@ class LoadStore(wiring.Component):
 
     Members
     -------
-    op, progress, fetched, finished, clear, tiles_read, tiles_write : the faces of a unit (:mod:`..ops`)
+    op, progress, fetched, finished, clear, tiles_read, tiles_write : the faces of a unit
+    (:mod:`..ops`)
     loading, storing : Out, a load or a store is under way
     others : In, 4 bits: registers that dot unit and vector ALU write in the next cycle
-    refused : In, another unit was refused tiles since this one read them in the cycle before; after two such cycles it reads none in three
+    refused : In, another unit was refused tiles since this one read them in the cycle before;
+        after two such cycles it reads none in three
     banks : Out, array of :class:`~.scratchpad.BankFace`
-    fault : Out, level: MEM_RANGE. All slots before ``fault_slot`` of its operation are done, nothing else. ``fault_address`` : the first
-        address outside, row by row. Until ``clear``
+    fault : Out, level: MEM_RANGE. All slots before ``fault_slot`` of its operation are done,
+        nothing else. ``fault_address`` : the first address outside, row by row. Until ``clear``
 
     Raises
     ------
     ValueError
         ``banks`` is 1.
     """
+
     def __init__(self, *, params):
         if params["banks"] == 1:
-            raise ValueError("Parameter banks must be at least 2 for the parallel load/store unit, not 1")
+            raise ValueError(
+                "Parameter banks must be at least 2 for the parallel load/store unit, not 1"
+            )
         self._params = params
-        super().__init__({
-            "op": In(stream.Signature(lsu_op())), "progress": In(ProgressLayout()), "fetched": Out(1), "finished": Out(1),
-            "loading": Out(1), "storing": Out(1), "clear": In(1), "others": In(4), "refused": In(1), "tiles_read": Out(TileRead(params)), "tiles_write": Out(TileWrite(params)),
-            "banks": Out(BankFace(row_bits(params))).array(params["banks"]),
-            "fault": Out(1), "fault_address": Out(18), "fault_slot": Out(6)})
+        super().__init__(
+            {
+                "op": In(stream.Signature(lsu_op())),
+                "progress": In(ProgressLayout()),
+                "fetched": Out(1),
+                "finished": Out(1),
+                "loading": Out(1),
+                "storing": Out(1),
+                "clear": In(1),
+                "others": In(4),
+                "refused": In(1),
+                "tiles_read": Out(TileRead(params)),
+                "tiles_write": Out(TileWrite(params)),
+                "banks": Out(BankFace(row_bits(params))).array(params["banks"]),
+                "fault": Out(1),
+                "fault_address": Out(18),
+                "fault_slot": Out(6),
+            }
+        )
 
     def elaborate(self, platform):
         m, w = Module(), SimpleNamespace()  # `w`: signals that several steps use
@@ -74,8 +106,13 @@ class LoadStore(wiring.Component):
         results = m.submodules.results = Results(params=params)
         connect(m, flipped(self.op), queue.op)
         connect(m, results.tiles_write, flipped(self.tiles_write))
-        m.d.comb += [queue.clear.eq(self.clear), results.clear.eq(self.clear), results.others.eq(self.others), self.finished.eq(results.finished),
-                     gate.progress.eq(self.progress)]
+        m.d.comb += [
+            queue.clear.eq(self.clear),
+            results.clear.eq(self.clear),
+            results.others.eq(self.others),
+            self.finished.eq(results.finished),
+            gate.progress.eq(self.progress),
+        ]
 
         self._start(m, w, queue, gate)
         self._find_room(m, w, log, queue, results)
@@ -83,32 +120,67 @@ class LoadStore(wiring.Component):
 
         # Passes: the lanes whose addresses this one serves, and what is left of others.
         first, left = Signal(16), Signal(16)
-        first_later, left_later, final_later = Signal(16, reset_less=True), Signal(16, reset_less=True), Signal(reset_less=True)
-        m.d.comb += [first.eq(Mux(w.going_on, first_later, w.op.first)), left.eq(Mux(w.going_on, left_later, w.op.left)),
-                     w.final.eq(Mux(w.going_on, final_later, w.op.only))]
+        first_later, left_later, final_later = (
+            Signal(16, reset_less=True),
+            Signal(16, reset_less=True),
+            Signal(reset_less=True),
+        )
+        m.d.comb += [
+            first.eq(Mux(w.going_on, first_later, w.op.first)),
+            left.eq(Mux(w.going_on, left_later, w.op.left)),
+            w.final.eq(Mux(w.going_on, final_later, w.op.only)),
+        ]
         then = leaders(m, left, w.op.same_bank, "next")
-        m.d.sync += [first_later.eq(then), left_later.eq(left & ~then), final_later.eq(~(left & ~then).any()), w.going_on.eq(w.issue & ~w.final)]
+        m.d.sync += [
+            first_later.eq(then),
+            left_later.eq(left & ~then),
+            final_later.eq(~(left & ~then).any()),
+            w.going_on.eq(w.issue & ~w.final),
+        ]
 
         # Cycle 0: addresses of the lanes; which lane each bank serves.
         address = [Signal(18, name=f"address_{y}{x}") for y, x in lanes()]
-        m.d.comb += [a.eq(w.op.rows[y] + w.op.along[x]) for a, (y, x) in zip(address, lanes(), strict=True)]
+        m.d.comb += [
+            a.eq(w.op.rows[y] + w.op.along[x]) for a, (y, x) in zip(address, lanes(), strict=True)
+        ]
         # Of each bank the lane whose address it gets: one at most.
-        mine = [s(1, Cat(first[k] & (a[:log] == b) for k, a in enumerate(address)), 16, f"mine_{b}") for b in range(params["banks"])]
+        mine = [
+            s(1, Cat(first[k] & (a[:log] == b) for k, a in enumerate(address)), 16, f"mine_{b}")
+            for b in range(params["banks"])
+        ]
         at = [s(1, a, 18, f"address_{k}") for k, a in enumerate(address)]
-        wrong = s(1, Cat(a[params["log_mem"]:].any() for a in address) & w.op.mask, 16, "wrong")
+        wrong = s(1, Cat(a[params["log_mem"] :].any() for a in address) & w.op.mask, 16, "wrong")
         number = Mux(w.going_on, w.passing, w.slot)
         slot_1 = s(1, number, 6, "slot")
-        entry = s(1, Mux(w.op.uniform, params["contexts"] + w.op.phys, number), range(entries(params)), "entry")
-        store, reg, last, opens = (s(1, v, w, n) for v, w, n in (
-            (w.op.store, 1, "store"), (w.op.reg, 2, "reg"), (w.final, 1, "last"), (w.op.reads & ~w.going_on, 1, "opens")))
+        entry = s(
+            1,
+            Mux(w.op.uniform, params["contexts"] + w.op.phys, number),
+            range(entries(params)),
+            "entry",
+        )
+        store, reg, last, opens = (
+            s(1, v, w, n)
+            for v, w, n in (
+                (w.op.store, 1, "store"),
+                (w.op.reg, 2, "reg"),
+                (w.final, 1, "last"),
+                (w.op.reads & ~w.going_on, 1, "opens"),
+            )
+        )
         keeps, skip = s(1, w.op.reads & ~w.op.store, 1, "keeps"), s(1, w.op.skip, 1, "skip")
-        mask, used = s(1, w.op.mask, 16, "mask"), s(1, followers(w.op.mask, first, w.op.equal), 16, "used")
+        mask, used = (
+            s(1, w.op.mask, 16, "mask"),
+            s(1, followers(w.op.mask, first, w.op.equal), 16, "used"),
+        )
 
         # Cycle 1: rows; an access that leaves MEM ends everything from its slot on.
-        rows = [selected([a[log:params["log_mem"]] for a in at], lanes_of) for lanes_of in mine]
-        lane = [Cat(Cat(of[k] for k in range(16) if k >> bit & 1).any() for bit in range(4)) for of in mine]
+        rows = [selected([a[log : params["log_mem"]] for a in at], lanes_of) for lanes_of in mine]
+        lane = [
+            Cat(Cat(of[k] for k in range(16) if k >> bit & 1).any() for bit in range(4))
+            for of in mine
+        ]
         hit = Cat(of.any() for of in mine)
-        chain = Signal(5)           # cycles 1 to 5: a pass that counts
+        chain = Signal(5)  # cycles 1 to 5: a pass that counts
         good = Signal()
         m.d.comb += good.eq(chain[0] & ~w.dead & ~wrong.any())
         m.d.sync += chain.eq(Cat(w.issue, good, chain[1:4]))
@@ -119,12 +191,20 @@ class LoadStore(wiring.Component):
                     m.d.sync += self.fault_address.eq(at[k])
 
         def shifted(lanes_of):
-            """Of destination elements: those of the lanes, a row further down where the load skips one."""
+            """Of destination elements: those of the lanes, a row further down where the load skips
+            one."""
             return [Mux(skip, lanes_of[k - 4] if k >= 4 else 0, v) for k, v in enumerate(lanes_of)]
-        bank_3 = [s.delay(s(2, v, log, f"bank_{k}"), 1) for k, v in enumerate(shifted([a[:log] for a in at]))]
+
+        bank_3 = [
+            s.delay(s(2, v, log, f"bank_{k}"), 1)
+            for k, v in enumerate(shifted([a[:log] for a in at]))
+        ]
         captures_4 = s.delay(s(2, Cat(shifted(list(used))), 16, "captures"), 2)
         present = s.delay(s(2, Cat(shifted(list(mask))), 16, "present"), 3)
-        lane_2, store_2 = [s(2, v, 4, f"lane_{b}") for b, v in enumerate(lane)], s(2, store, 1, "store")
+        lane_2, store_2 = (
+            [s(2, v, 4, f"lane_{b}") for b, v in enumerate(lane)],
+            s(2, store, 1, "store"),
+        )
         store_3 = s(3, store_2, 1, "store")
         row_2 = [s(2, v, len(v), f"row_{b}") for b, v in enumerate(rows)]
         row_3 = [s(3, v, len(v), f"row_{b}") for b, v in enumerate(row_2)]
@@ -135,81 +215,159 @@ class LoadStore(wiring.Component):
 
         # Cycle 3 of a store and 4 of a load: through the crossbar.
         if log == 4:
-            select_bank = select_lane = [s(4, Mux(store_2 & chain[1], of_store, of_load), 4, f"select_{k}")
-                                         for k, (of_store, of_load) in enumerate(zip(lane_2, bank_3, strict=True))]
+            select_bank = select_lane = [
+                s(4, Mux(store_2 & chain[1], of_store, of_load), 4, f"select_{k}")
+                for k, (of_store, of_load) in enumerate(zip(lane_2, bank_3, strict=True))
+            ]
         else:
             select_bank = [s(4, v, log, f"select_bank_{k}") for k, v in enumerate(bank_3)]
             select_lane = [s(3, v, 4, f"select_lane_{b}") for b, v in enumerate(lane_2)]
         loading_4 = chain[3] & ~s(4, store_3, 1, "store")
         crossbar = Crossbar(
-            m, from_banks=[bank.read_data for bank in self.banks], from_tile=[element[:18] for element in tile],
-            select_bank=select_bank, select_lane=select_lane, captures=captures_4 & loading_4.replicate(16), storing=storing_3)
+            m,
+            from_banks=[bank.read_data for bank in self.banks],
+            from_tile=[element[:18] for element in tile],
+            select_bank=select_bank,
+            select_lane=select_lane,
+            captures=captures_4 & loading_4.replicate(16),
+            storing=storing_3,
+        )
 
         # A load's rows come from cycle 1, a store's from cycle 3.
         writing = s.delay(hit, 2)
         for b, bank in enumerate(self.banks):
             row_there = Signal.like(bank.row, name=f"row_{b}", reset_less=True)
-            m.d.sync += [row_there.eq(Mux(storing_3, row_3[b], rows[b])), bank.write.eq(writing[b] & storing_3 & ~self.clear)]
+            m.d.sync += [
+                row_there.eq(Mux(storing_3, row_3[b], rows[b])),
+                bank.write.eq(writing[b] & storing_3 & ~self.clear),
+            ]
             m.d.comb += [bank.row.eq(row_there), bank.write_data.eq(crossbar.words[b])]
 
         # Cycle 5: the tile.
         result, wide = results.result, element_bits(params)
-        store_5, reg_5, entry_5, last_5, keeps_5 = (s.delay(v, 4) for v in (store, reg, entry, last, keeps))
-        m.d.comb += [results.push.eq(chain[4] & last_5), result.store.eq(store_5), result.reg.eq(reg_5), result.entry.eq(entry_5)]
+        store_5, reg_5, entry_5, last_5, keeps_5 = (
+            s.delay(v, 4) for v in (store, reg, entry, last, keeps)
+        )
+        m.d.comb += [
+            results.push.eq(chain[4] & last_5),
+            result.store.eq(store_5),
+            result.reg.eq(reg_5),
+            result.entry.eq(entry_5),
+        ]
         for k, element in enumerate(crossbar.elements):
-            new = Mux(reg_5 == _ACC, to_accumulator(element, frac), element) if wide > 18 else element
+            new = (
+                Mux(reg_5 == _ACC, to_accumulator(element, frac), element) if wide > 18 else element
+            )
             m.d.comb += result.tile[k].eq(Mux(present[k], new, Mux(keeps_5, tile[k], 0)))
 
         loads = Signal(4)
         m.d.sync += loads.eq(Cat(w.issue & ~w.op.store, loads))
-        m.d.sync += [self.loading.eq(loads.any() | results.loading), self.storing.eq(w.stored.any() | storing_3)]
+        m.d.sync += [
+            self.loading.eq(loads.any() | results.loading),
+            self.storing.eq(w.stored.any() | storing_3),
+        ]
         m.d.sync += self.fault.eq(w.dead & ~chain[1:].any() & ~good & results.empty)
         with m.If(self.clear):
-            m.d.sync += [w.valid.eq(0), w.more.eq(0), w.go.eq(0), w.going_on.eq(0), w.slot.eq(0), w.owed.eq(0), w.dead.eq(0), chain.eq(0), w.ahead.eq(0),
-                         w.stored.eq(0), w.loaded.eq(0), w.kept.eq(0), loads.eq(0), self.fetched.eq(0), self.fault.eq(0), self.loading.eq(0),
-                         self.storing.eq(0)]
+            m.d.sync += [
+                w.valid.eq(0),
+                w.more.eq(0),
+                w.go.eq(0),
+                w.going_on.eq(0),
+                w.slot.eq(0),
+                w.owed.eq(0),
+                w.dead.eq(0),
+                chain.eq(0),
+                w.ahead.eq(0),
+                w.stored.eq(0),
+                w.loaded.eq(0),
+                w.kept.eq(0),
+                loads.eq(0),
+                self.fetched.eq(0),
+                self.fault.eq(0),
+                self.loading.eq(0),
+                self.storing.eq(0),
+            ]
         return m
 
     @staticmethod
     def _start(m, w, queue, gate):
-        """Operation at hand: `slot` is the next to start, while `more`; `passing` the one that still has passes to do."""
-        w.op, w.valid, w.more = Signal(Operation(), name="at_hand", reset_less=True), Signal(), Signal()
-        w.slot, w.passing, w.going_on = Signal(6), Signal(6, reset_less=True), Signal(name="going_on")
+        """Operation at hand: `slot` is the next to start, while `more`; `passing` the one that
+        still has passes to do."""
+        w.op, w.valid, w.more = (
+            Signal(Operation(), name="at_hand", reset_less=True),
+            Signal(),
+            Signal(),
+        )
+        w.slot, w.passing, w.going_on = (
+            Signal(6),
+            Signal(6, reset_less=True),
+            Signal(name="going_on"),
+        )
         w.start, w.issue, w.final, over = Signal(), Signal(), Signal(), Signal()
-        last_slot = Signal()        # `slot` is the operation's last
-        w.go, w.free = Signal(), Signal(name="free")           # it may start as far as others are concerned, and as far as this unit is
+        last_slot = Signal()  # `slot` is the operation's last
+        w.go, w.free = (
+            Signal(),
+            Signal(name="free"),
+        )  # it may start as far as others are concerned, and as far as this unit is
         w.dead = Signal()
         m.d.comb += [
             over.eq(w.issue & w.final & Mux(w.going_on, ~w.more, last_slot)),
-            queue.take.eq(~w.valid | over), w.issue.eq(w.start | w.going_on),
-            gate.waits.eq(w.op.waits), gate.slot.eq(w.slot), gate.first_waits.eq(queue.next.waits)]
+            queue.take.eq(~w.valid | over),
+            w.issue.eq(w.start | w.going_on),
+            gate.waits.eq(w.op.waits),
+            gate.slot.eq(w.slot),
+            gate.first_waits.eq(queue.next.waits),
+        ]
         m.d.sync += w.go.eq(w.valid & w.more & gate.now & ~w.dead)
         with m.If(w.start):
             m.d.sync += w.go.eq(~last_slot & gate.after & ~w.dead)
         with m.If(queue.take):
-            m.d.sync += [w.op.eq(queue.next), w.valid.eq(queue.ready), w.more.eq(queue.ready), w.slot.eq(0), last_slot.eq(queue.next.size == 1),
-                         w.go.eq(queue.ready & gate.first & ~w.dead)]
+            m.d.sync += [
+                w.op.eq(queue.next),
+                w.valid.eq(queue.ready),
+                w.more.eq(queue.ready),
+                w.slot.eq(0),
+                last_slot.eq(queue.next.size == 1),
+                w.go.eq(queue.ready & gate.first & ~w.dead),
+            ]
         with m.Else():
             with m.If(w.start):
-                m.d.sync += [w.slot.eq(w.slot + 1), w.more.eq(~last_slot), last_slot.eq(w.slot + 2 == w.op.size)]
+                m.d.sync += [
+                    w.slot.eq(w.slot + 1),
+                    w.more.eq(~last_slot),
+                    last_slot.eq(w.slot + 2 == w.op.size),
+                ]
             with m.If(w.issue & w.final):
                 m.d.sync += (row.eq(row + w.op.step) for row in w.op.rows)
         with m.If(w.start):
             m.d.sync += w.passing.eq(w.slot)
 
     def _find_room(self, m, w, log, queue, results):
-        """Room for another slot. Passes that follow closely need the same registers; what has started and not finished finds room among
-        the results."""
-        w.owed, w.stored, w.loaded, w.kept = Signal(range(DEPTH + 1)), Signal(2), Signal(2), Signal(2)
+        """Room for another slot. Passes that follow closely need the same registers; what has
+        started and not finished finds room among the results."""
+        w.owed, w.stored, w.loaded, w.kept = (
+            Signal(range(DEPTH + 1)),
+            Signal(2),
+            Signal(2),
+            Signal(2),
+        )
         issues_store, issues_load = w.issue & w.op.store, w.issue & ~w.op.store
-        m.d.sync += [w.stored.eq(Cat(issues_store, w.stored)), w.loaded.eq(Cat(issues_load, w.loaded)),
-                     w.kept.eq(Cat(issues_load & w.op.reads, w.kept)), w.owed.eq(w.owed + w.start - results.gone)]
+        m.d.sync += [
+            w.stored.eq(Cat(issues_store, w.stored)),
+            w.loaded.eq(Cat(issues_load, w.loaded)),
+            w.kept.eq(Cat(issues_load & w.op.reads, w.kept)),
+            w.owed.eq(w.owed + w.start - results.gone),
+        ]
 
         def blocked(next_op):
             """In the next cycle, when ``next_op`` is at hand."""
             near = issues_load if log == 4 else 0
-            return Mux(next_op.store, near, issues_store | w.stored[0]) | (next_op.reads & ((issues_load & w.op.reads) | w.kept[0]))
-        # The other units' turn at the tiles, lest the last slots that they have wait for all of an operation's of this one.
+            return Mux(next_op.store, near, issues_store | w.stored[0]) | (
+                next_op.reads & ((issues_load & w.op.reads) | w.kept[0])
+            )
+
+        # The other units' turn at the tiles, lest the last slots that they have wait for all of an
+        # operation's of this one.
         yields, before, hogs = Signal(2), Signal(), Signal()
         m.d.comb += hogs.eq(self.refused & before)
         m.d.sync += before.eq(self.refused)
@@ -218,19 +376,31 @@ class LoadStore(wiring.Component):
         with m.Elif(yields != 0):
             m.d.sync += yields.eq(yields - 1)
         # Two less than there is room for: one may start in this cycle and one in the next.
-        m.d.sync += w.free.eq(~(w.issue & ~w.final) & ~Mux(queue.take, blocked(queue.next), blocked(w.op)) & (w.owed < DEPTH - 1)
-                              & ~(Mux(queue.take, queue.next.reads, w.op.reads) & (hogs | (yields > 1))))
+        m.d.sync += w.free.eq(
+            ~(w.issue & ~w.final)
+            & ~Mux(queue.take, blocked(queue.next), blocked(w.op))
+            & (w.owed < DEPTH - 1)
+            & ~(Mux(queue.take, queue.next.reads, w.op.reads) & (hogs | (yields > 1)))
+        )
 
     def _ask(self, m, w, words):
-        """Tiles to store, or to keep elements of: the last of their words is asked for as the slot starts, others ahead."""
+        """Tiles to store, or to keep elements of: the last of their words is asked for as the slot
+        starts, others ahead."""
         params = self._params
         ask, w.ahead = self.tiles_read.request, Signal(range(words), name="ahead")
         whole, context = Signal(), Signal(6)
         m.d.comb += [
-            whole.eq(w.ahead == words - 1), context.eq(Mux(w.op.uniform, 0, w.slot)), ask.valid.eq(w.go & w.op.reads & (~whole | w.free)),
-            ask.payload.mask.eq(1 << w.op.reg), ask.payload.word.eq(w.ahead),
-            *(e.eq(Mux(context < w.op.copies, context, params["contexts"] + w.op.from_phys)) for e in ask.payload.entry),
-            w.start.eq(w.go & w.free & (~w.op.reads | (whole & ask.ready)))]
+            whole.eq(w.ahead == words - 1),
+            context.eq(Mux(w.op.uniform, 0, w.slot)),
+            ask.valid.eq(w.go & w.op.reads & (~whole | w.free)),
+            ask.payload.mask.eq(1 << w.op.reg),
+            ask.payload.word.eq(w.ahead),
+            *(
+                e.eq(Mux(context < w.op.copies, context, params["contexts"] + w.op.from_phys))
+                for e in ask.payload.entry
+            ),
+            w.start.eq(w.go & w.free & (~w.op.reads | (whole & ask.ready))),
+        ]
         if words > 1:
             with m.If(ask.valid & ask.ready):
                 m.d.sync += w.ahead.eq(w.ahead + 1)
@@ -238,17 +408,23 @@ class LoadStore(wiring.Component):
         return ask
 
     def _tile(self, m, s, ask, op, fill):
-        """The elements of the tile of the slot in cycle 3 and later, as wide as those of ACC; a store's converted from it. ``fill``: the slot that reads
-        it is in cycle 2."""
-        words, width, frac = 16 // tile_elements(self._params), element_bits(self._params), self._params["acc_frac"]
+        """The elements of the tile of the slot in cycle 3 and later, as wide as those of ACC; a
+        store's converted from it. ``fill``: the slot that reads it is in cycle 2."""
+        words, width, frac = (
+            16 // tile_elements(self._params),
+            element_bits(self._params),
+            self._params["acc_frac"],
+        )
         size = 16 // words
         reg, narrows = s.delay(op.reg, 2), s.delay(op.store & (op.reg == _ACC), 2)
         word = choose(list(self.tiles_read.data), reg)
         given = []
         for k in range(size):
             element = Signal(width, name=f"given_{k}")
-            raw = word[width * k:width * (k + 1)]
-            m.d.comb += element.eq(Mux(narrows, from_accumulator(raw, frac), raw) if width > 18 else raw)
+            raw = word[width * k : width * (k + 1)]
+            m.d.comb += element.eq(
+                Mux(narrows, from_accumulator(raw, frac), raw) if width > 18 else raw
+            )
             given.append(element)
         early = []
         arrives, which = s.delay(ask.valid & ask.ready, 2), s.delay(ask.payload.word, 2)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Crossbar of the load/store unit: banks to elements of a tile, and back."""
+
 from amaranth import Mux, Signal, Value
 
 __all__ = ["Crossbar", "choose", "selected"]
 
 
 def choose(values, select):
-    """One of 2^len(select) values: a tree of multiplexers, which synthesis maps better than a comparison for every case."""
+    """One of 2^len(select) values: a tree of multiplexers, which synthesis maps better than a
+    comparison for every case."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2
@@ -14,7 +16,8 @@ def choose(values, select):
 
 
 def selected(values, chosen):
-    """The one value whose bit of ``chosen`` is set, or 0 where none is: two LUTs a bit less than :func:`choose` from sixteen."""
+    """The one value whose bit of ``chosen`` is set, or 0 where none is: two LUTs a bit less than
+    :func:`choose` from sixteen."""
     ones = [Value.cast(value) & chosen[k].replicate(len(value)) for k, value in enumerate(values)]
     while len(ones) > 1:
         ones = [a | b for a, b in zip(ones[::2], ones[1::2], strict=True)]
@@ -22,22 +25,28 @@ def selected(values, chosen):
 
 
 class Crossbar:
-    """Registers of sixteen elements read and of ``banks`` words to write, and the multiplexers in front of them.
+    """Registers of sixteen elements read and of ``banks`` words to write, and the multiplexers in
+    front of them.
 
-    With sixteen banks one network serves both ways; a store must then not use it in the cycle of a load. Sixteen multiplexers 16:1 of 18 bits
-    are 2,300 LUTs.
+    With sixteen banks one network serves both ways; a store must then not use it in the cycle of a
+    load. Sixteen multiplexers 16:1 of 18 bits are 2,300 LUTs.
 
-    ``from_banks``, ``from_tile``: lists of elements; ``select_bank``, ``select_lane``: choices, of each element and of each bank, with one
-    network one and the same list (``select_bank`` while loading); ``captures``: which elements to hold; ``storing``: the words to write.
-    After it ``elements`` and ``words`` are the registers (with one network the same).
+    ``from_banks``, ``from_tile``: lists of elements; ``select_bank``, ``select_lane``: choices, of
+    each element and of each bank, with one network one and the same list (``select_bank`` while
+    loading); ``captures``: which elements to hold; ``storing``: the words to write. After it
+    ``elements`` and ``words`` are the registers (with one network the same).
     """
+
     def __init__(self, m, *, from_banks, from_tile, select_bank, select_lane, captures, storing):
         self.shared = len(from_banks) == 16
         self.elements = [Signal(18, name=f"element_{k}", reset_less=True) for k in range(16)]
         if self.shared:
             self.words = self.elements
             inputs = [Signal(18, name=f"crossing_{k}") for k in range(16)]
-            m.d.comb += [i.eq(Mux(storing, t, b)) for i, t, b in zip(inputs, from_tile, from_banks, strict=True)]
+            m.d.comb += [
+                i.eq(Mux(storing, t, b))
+                for i, t, b in zip(inputs, from_tile, from_banks, strict=True)
+            ]
             for k, element in enumerate(self.elements):
                 with m.If(captures[k] | storing):
                     m.d.sync += element.eq(choose(inputs, select_bank[k]))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Result queue of the load/store unit, in order: tiles for the tile register file, and stores that are complete."""
+"""Result queue of the load/store unit, in order: tiles for the tile register file, and stores that
+are complete."""
+
 from amaranth import Module, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -13,9 +15,19 @@ DEPTH = 16
 
 
 class ResultLayout(data.StructLayout):
-    """A slot that is done: ``store``, or a tile (elements as wide as those of ACC) for ``entry`` of ``reg``; ``told`` : it counts as finished."""
+    """A slot that is done: ``store``, or a tile (elements as wide as those of ACC) for ``entry`` of
+    ``reg``; ``told`` : it counts as finished."""
+
     def __init__(self, params):
-        super().__init__({"told": 1, "store": 1, "reg": 2, "entry": range(entries(params)), "tile": data.ArrayLayout(element_bits(params), 16)})
+        super().__init__(
+            {
+                "told": 1,
+                "store": 1,
+                "reg": 2,
+                "entry": range(entries(params)),
+                "tile": data.ArrayLayout(element_bits(params), 16),
+            }
+        )
 
 
 class Results(wiring.Component):
@@ -27,22 +39,38 @@ class Results(wiring.Component):
 
     Members
     -------
-    push : In; ``result`` : In, :class:`ResultLayout` without ``told``; never while :data:`DEPTH` are there
+    push : In; ``result`` : In, :class:`ResultLayout` without ``told``;
+        never while :data:`DEPTH` are there
     others : In, 4 bits: registers that others write in the next cycle
     tiles_write : Out(TileWrite): from the cycle after the push
-    finished : Out, one slot: its tile is taken, or will be in the next cycle for certain, or it is a store
+    finished : Out, one slot: its tile is taken, or will be in the next cycle for certain,
+        or it is a store
     gone : Out, one slot has left
     empty, loading : Out; ``loading``: a tile waits to be taken
     clear : In
     """
+
     def __init__(self, *, params):
         self._params = params
-        super().__init__({"push": In(1), "result": In(ResultLayout(params)), "others": In(4), "gone": Out(1), "tiles_write": Out(TileWrite(params)), "finished": Out(1),
-                          "empty": Out(1), "loading": Out(1), "clear": In(1)})
+        super().__init__(
+            {
+                "push": In(1),
+                "result": In(ResultLayout(params)),
+                "others": In(4),
+                "gone": Out(1),
+                "tiles_write": Out(TileWrite(params)),
+                "finished": Out(1),
+                "empty": Out(1),
+                "loading": Out(1),
+                "clear": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.memory = mem = memory.Memory(shape=ResultLayout(self._params), depth=DEPTH, init=[])
+        m.submodules.memory = mem = memory.Memory(
+            shape=ResultLayout(self._params), depth=DEPTH, init=[]
+        )
         put, get = mem.write_port(), mem.read_port(domain="comb")
         count = Signal(range(DEPTH + 1))
         size = tile_elements(self._params)
@@ -50,18 +78,39 @@ class Results(wiring.Component):
         word = Signal(range(words))
         request = self.tiles_write.request
         head, pop = get.data, Signal()
-        there, alone, last = Signal(), Signal(), Signal()           # registers of their own: count is not 0, count is 1
+        there, alone, last = (
+            Signal(),
+            Signal(),
+            Signal(),
+        )  # registers of their own: count is not 0, count is 1
         tells = Signal()
         m.d.comb += [
-            put.en.eq(self.push), put.data.eq(self.result), put.data.told.eq(tells), last.eq(word == words - 1),
-            request.valid.eq(there & ~head.store), request.payload.reg.eq(head.reg), request.payload.entry.eq(head.entry),
-            request.payload.word.eq(word), pop.eq(there & (head.store | (request.ready & last))), self.gone.eq(pop),
-            # One that comes to an empty queue is offered in the next cycle, and taken where nobody else writes its register then.
-            tells.eq(self.push & (words == 1) & (~there | (alone & pop & head.told)) & (self.result.store | ~self.others.bit_select(self.result.reg, 1))),
+            put.en.eq(self.push),
+            put.data.eq(self.result),
+            put.data.told.eq(tells),
+            last.eq(word == words - 1),
+            request.valid.eq(there & ~head.store),
+            request.payload.reg.eq(head.reg),
+            request.payload.entry.eq(head.entry),
+            request.payload.word.eq(word),
+            pop.eq(there & (head.store | (request.ready & last))),
+            self.gone.eq(pop),
+            # One that comes to an empty queue is offered in the next cycle, and taken where nobody
+            # else writes its register then.
+            tells.eq(
+                self.push
+                & (words == 1)
+                & (~there | (alone & pop & head.told))
+                & (self.result.store | ~self.others.bit_select(self.result.reg, 1))
+            ),
             self.finished.eq((pop & ~head.told) | tells),
-            self.empty.eq(~there), self.loading.eq(request.valid)]
+            self.empty.eq(~there),
+            self.loading.eq(request.valid),
+        ]
         bits = size * element_bits(self._params)
-        m.d.comb += request.payload.data.eq(head.tile.as_value().word_select(word, bits) if words > 1 else head.tile)
+        m.d.comb += request.payload.data.eq(
+            head.tile.as_value().word_select(word, bits) if words > 1 else head.tile
+        )
         with m.If(request.valid & request.ready):
             m.d.sync += word.eq(word + 1 if words > 1 else 0)
         after = Signal.like(count)
@@ -72,5 +121,12 @@ class Results(wiring.Component):
         with m.If(pop):
             m.d.sync += get.addr.eq(get.addr + 1)
         with m.If(self.clear):
-            m.d.sync += [count.eq(0), there.eq(0), alone.eq(0), word.eq(0), put.addr.eq(0), get.addr.eq(0)]
+            m.d.sync += [
+                count.eq(0),
+                there.eq(0),
+                alone.eq(0),
+                word.eq(0),
+                put.addr.eq(0),
+                get.addr.eq(0),
+            ]
         return m

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The one rounding of a sum of products (specification, section 4.1): its window, which way it goes, the element that it gives."""
+"""The one rounding of a sum of products (specification, section 4.1): its window, which way it
+goes, the element that it gives."""
+
 from amaranth import Cat, Mux
 
 __all__ = ["SUM", "WINDOW", "packed", "rounds_up"]
@@ -9,13 +11,18 @@ WINDOW, SUM = 24, 27
 
 
 def rounds_up(normal, bits):
-    """Whether a sum of :data:`SUM` bits, the leading one at the top, is rounded up to ``bits`` fraction bits: to the nearest, to even from the middle."""
-    return normal[SUM - 2 - bits] & (normal[:SUM - 2 - bits].any() | normal[SUM - 1 - bits])
+    """Whether a sum of :data:`SUM` bits, the leading one at the top, is rounded up to ``bits``
+    fraction bits: to the nearest, to even from the middle."""
+    return normal[SUM - 2 - bits] & (normal[: SUM - 2 - bits].any() | normal[SUM - 1 - bits])
 
 
 def packed(fraction, exponent, sign, *, nan, plus, minus, over, under, frac):
-    """Element of a rounded sum, of ``frac`` fraction bits; ``nan``, ``plus``, ``minus``: NaNs and infinities among the terms; ``over``,
-    ``under``: the exponent is none of an element's."""
+    """Element of a rounded sum, of ``frac`` fraction bits; ``nan``, ``plus``, ``minus``: NaNs and
+    infinities among the terms; ``over``, ``under``: the exponent is none of an element's."""
     infinite, invalid = plus | minus | over, nan | (plus & minus)
     field = Mux(invalid | infinite, 0xFF, Mux(under, 0, exponent[:8]))
-    return Cat(Mux(invalid, 1 << frac - 1, Mux(infinite | under, 0, fraction[:frac]))[:frac], field[:8], sign & ~invalid)
+    return Cat(
+        Mux(invalid, 1 << frac - 1, Mux(infinite | under, 0, fraction[:frac]))[:frac],
+        field[:8],
+        sign & ~invalid,
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The four buffers of an OPU: block RAMs, how loads fill them, and who reads them (specification, sections 2.2 and 9.2)."""
+"""The four buffers of an OPU: block RAMs, how loads fill them, and who reads them (specification,
+sections 2.2 and 9.2)."""
+
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -11,11 +13,19 @@ from .....primitives.bram import BlockRAM
 from ...types import type_set
 from ..commands import bias_load_layout, ifm_load_layout, ker_load_layout, row_bits
 
-__all__ = ["BiasMemory", "IfmBuffer", "KernelRing", "LineAssembler", "OfmBuffer", "ifm_row_elements"]
+__all__ = [
+    "BiasMemory",
+    "IfmBuffer",
+    "KernelRing",
+    "LineAssembler",
+    "OfmBuffer",
+    "ifm_row_elements",
+]
 
 
 def ifm_row_elements(params):
-    """Elements of a row of the ``ifm`` memories: what convolution or residual takes in one cycle, whichever is more."""
+    """Elements of a row of the ``ifm`` memories: what convolution or residual takes in one cycle,
+    whichever is more."""
     return max(params["pi"], params["out_lanes"])
 
 
@@ -29,13 +39,14 @@ class LineAssembler:
     line_bits : int, at least a beat, a power of two of them
     clear : Signal
     """
+
     def __init__(self, m, load, line_bits, clear):
         beats = line_bits // len(load.data)
         self.line = Signal(line_bits, reset_less=True)
         self.full = Signal()
         last = load.valid
         with m.If(load.valid):
-            m.d.sync += self.line.eq(Cat(self.line, load.data)[len(load.data):])
+            m.d.sync += self.line.eq(Cat(self.line, load.data)[len(load.data) :])
         if beats > 1:
             count = Signal(range(beats))
             with m.If(load.start | clear):
@@ -47,7 +58,8 @@ class LineAssembler:
 
 
 class IfmBuffer(wiring.Component):
-    """Feature maps: lines in linear order, in one bank or two; a convolution and a residual read at once, never one bank.
+    """Feature maps: lines in linear order, in one bank or two; a convolution and a residual read at
+    once, never one bank.
 
     Parameters
     ----------
@@ -60,8 +72,10 @@ class IfmBuffer(wiring.Component):
     clear : In
     load : In, see :func:`~.commands.ifm_load_layout`
     conv_bank, conv_line : In: a line of pi elements; conv_data : Out, :attr:`LATENCY` cycles later
-    post_active, post_bank, post_row : In: a row for the residual; post_data : Out, :attr:`LATENCY` cycles later
+    post_active, post_bank, post_row : In: a row for the residual; post_data : Out,
+        :attr:`LATENCY` cycles later
     """
+
     LATENCY = 5
 
     def __init__(self, *, params, beat_bytes, family=None):
@@ -72,11 +86,19 @@ class IfmBuffer(wiring.Component):
         self.depth = -(-params["ifm_lines"] * 16 // self.elements)
         self.split = exact_log2(self.elements // params["pi"])
         bits = ceil_log2(self.depth)
-        super().__init__({
-            "clear": In(1), "load": In(ifm_load_layout(params, beat_bytes)),
-            "conv_bank": In(1), "conv_line": In(bits + self.split), "conv_data": Out(params["pi"] * types.ifm),
-            "post_active": In(1), "post_bank": In(1), "post_row": In(bits), "post_data": Out(self.width),
-        })
+        super().__init__(
+            {
+                "clear": In(1),
+                "load": In(ifm_load_layout(params, beat_bytes)),
+                "conv_bank": In(1),
+                "conv_line": In(bits + self.split),
+                "conv_data": Out(params["pi"] * types.ifm),
+                "post_active": In(1),
+                "post_bank": In(1),
+                "post_row": In(bits),
+                "post_data": Out(self.width),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -87,7 +109,8 @@ class IfmBuffer(wiring.Component):
         outputs = []
         for b in range(self.params["ifm_banks"]):
             m.submodules[f"bank_{b}"] = ram = BlockRAM(
-                width=self.width, depth=self.depth, latency=3, family=self.family)
+                width=self.width, depth=self.depth, latency=3, family=self.family
+            )
             row = Signal(range(self.depth), name=f"row_{b}", reset_less=True)
             begun = Signal(name=f"begun_{b}", reset_less=True)
             m.d.sync += begun.eq(self.load.start & (self.load.bank == b))
@@ -98,9 +121,12 @@ class IfmBuffer(wiring.Component):
                 m.d.sync += row.eq(row + 1)
             address = Signal(range(self.depth), name=f"address_{b}", reset_less=True)
             residual = self.post_active & (self.post_bank == b)
-            m.d.sync += address.eq(Mux(residual, self.post_row, self.conv_line[self.split:]))
+            m.d.sync += address.eq(Mux(residual, self.post_row, self.conv_line[self.split :]))
             m.d.comb += [
-                ram.write_en.eq(write), ram.write_addr.eq(row), ram.write_data.eq(assembler.line), ram.read_addr.eq(address),
+                ram.write_en.eq(write),
+                ram.write_addr.eq(row),
+                ram.write_data.eq(assembler.line),
+                ram.read_addr.eq(address),
             ]
             outputs.append(ram.read_data)
         conv, post = outputs[0], outputs[0]
@@ -108,8 +134,13 @@ class IfmBuffer(wiring.Component):
             conv = Mux(delay(m, self.conv_bank, 4, "conv_bank"), outputs[1], conv)
             post = Mux(self.post_bank, outputs[1], post)
         width = len(self.conv_data)
-        conv = narrowest(conv, self.width).word_select(delay(m, self.conv_line[:self.split], 4, "part"), width) \
-            if self.split else conv
+        conv = (
+            narrowest(conv, self.width).word_select(
+                delay(m, self.conv_line[: self.split], 4, "part"), width
+            )
+            if self.split
+            else conv
+        )
         for member, value in ((self.conv_data, conv), (self.post_data, post)):
             held = Signal.like(member, reset_less=True, name=f"{member.name}_held")
             m.d.sync += held.eq(value)
@@ -118,7 +149,8 @@ class IfmBuffer(wiring.Component):
 
 
 class KernelRing(wiring.Component):
-    """Weights: rows of pi*po of them, a ring; written a lane (pi weights of one output channel) at a time.
+    """Weights: rows of pi*po of them, a ring; written a lane (pi weights of one output channel) at
+    a time.
 
     Parameters
     ----------
@@ -132,15 +164,20 @@ class KernelRing(wiring.Component):
     load : In, see :func:`~.commands.ker_load_layout`
     row : In; data : Out, :attr:`LATENCY` cycles later, a field for each lane
     """
+
     LATENCY = 5
 
     def __init__(self, *, params, beat_bytes, family=None):
         self.params, self.family = params, family
         self.lane_bits = params["pi"] * type_set(params).ker
-        super().__init__({
-            "clear": In(1), "load": In(ker_load_layout(params, beat_bytes)),
-            "row": In(row_bits(params)), "data": Out(self.lane_bits).array(params["po"]),
-        })
+        super().__init__(
+            {
+                "clear": In(1),
+                "load": In(ker_load_layout(params, beat_bytes)),
+                "row": In(row_bits(params)),
+                "data": Out(self.lane_bits).array(params["po"]),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -151,16 +188,25 @@ class KernelRing(wiring.Component):
         start = Signal.like(self.load, name="begun", reset_less=True)
         begun = Signal()
         m.d.sync += [start.eq(self.load), begun.eq(self.load.start & ~self.clear)]
-        row, base = Signal(row_bits(self.params), reset_less=True), Signal(row_bits(self.params), reset_less=True)
+        row, base = (
+            Signal(row_bits(self.params), reset_less=True),
+            Signal(row_bits(self.params), reset_less=True),
+        )
         next_row = Signal.like(row)
-        m.d.comb += next_row.eq(row + 1 if rows == 1 << len(row) else Mux(row == rows - 1, 0, row + 1))
+        m.d.comb += next_row.eq(
+            row + 1 if rows == 1 << len(row) else Mux(row == rows - 1, 0, row + 1)
+        )
         chunk, last_chunk = Signal(4, reset_less=True), Signal(4, reset_less=True)
         lane, last_lane = Signal(lanes, reset_less=True), Signal(lanes, reset_less=True)
         with m.If(begun):
             shift = 4 - exact_log2(self.params["pi"])
             m.d.sync += [
-                row.eq(start.row), base.eq(start.row), chunk.eq(0), last_chunk.eq((1 << (start.ifm_c + shift)) - 1),
-                lane.eq(1), last_lane.eq(1 << (lanes - 1)),
+                row.eq(start.row),
+                base.eq(start.row),
+                chunk.eq(0),
+                last_chunk.eq((1 << (start.ifm_c + shift)) - 1),
+                lane.eq(1),
+                last_lane.eq(1 << (lanes - 1)),
             ]
             for c in range(1, exact_log2(lanes)):
                 with m.If(start.ofm_c == c):
@@ -176,10 +222,15 @@ class KernelRing(wiring.Component):
 
         address = delay(m, self.row, 2, "address")
         for k in range(lanes):
-            m.submodules[f"lane_{k}"] = ram = BlockRAM(width=self.lane_bits, depth=rows, latency=3, family=self.family)
+            m.submodules[f"lane_{k}"] = ram = BlockRAM(
+                width=self.lane_bits, depth=rows, latency=3, family=self.family
+            )
             m.d.comb += [
-                ram.write_en.eq(assembler.full & lane[k]), ram.write_addr.eq(row), ram.write_data.eq(assembler.line),
-                ram.read_addr.eq(address), self.data[k].eq(ram.read_data),
+                ram.write_en.eq(assembler.full & lane[k]),
+                ram.write_addr.eq(row),
+                ram.write_data.eq(assembler.line),
+                ram.read_addr.eq(address),
+                self.data[k].eq(ram.read_data),
             ]
         return m
 
@@ -193,14 +244,19 @@ class BiasMemory(wiring.Component):
     load : In, see :func:`~.commands.bias_load_layout`
     address : In, copy in bit 6; data : Out, two cycles later
     """
+
     def __init__(self, *, params, beat_bytes, family=None):
         self.family = family
         self.element = type_set(params).bias
         self.width = max(self.element, 8 * beat_bytes)
-        super().__init__({
-            "clear": In(1), "load": In(bias_load_layout(params, beat_bytes)),
-            "address": In(7), "data": Out(signed(self.element)),
-        })
+        super().__init__(
+            {
+                "clear": In(1),
+                "load": In(bias_load_layout(params, beat_bytes)),
+                "address": In(7),
+                "data": Out(signed(self.element)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -216,26 +272,34 @@ class BiasMemory(wiring.Component):
         with m.Elif(assembler.full):
             m.d.sync += row.eq(row + 1)
         m.d.comb += [
-            ram.write_en.eq(assembler.full), ram.write_addr.eq(Cat(row, copy)), ram.write_data.eq(assembler.line),
+            ram.write_en.eq(assembler.full),
+            ram.write_addr.eq(Cat(row, copy)),
+            ram.write_data.eq(assembler.line),
             ram.read_addr.eq(self.address[part:]),
-            self.data.eq(ram.read_data.word_select(delay(m, self.address[:part], 2, "part"), self.element)
-                         if part else ram.read_data),
+            self.data.eq(
+                ram.read_data.word_select(delay(m, self.address[:part], 2, "part"), self.element)
+                if part
+                else ram.read_data
+            ),
         ]
         return m
 
 
 class OfmBuffer(wiring.Component):
-    """Partial sums: lines of po, in one bank or two; a convolution reads and writes, a store reads another bank.
+    """Partial sums: lines of po, in one bank or two; a convolution reads and writes, a store reads
+    another bank.
 
     Members
     -------
-    conv_bank, conv_line : In: a line for ``conv.acc``; conv_data : Out, :attr:`CONV_LATENCY` cycles later, not registered
+    conv_bank, conv_line : In: a line for ``conv.acc``; conv_data : Out,
+        :attr:`CONV_LATENCY` cycles later, not registered
     write_en, write_bank, write_line, write_data : In
     post_active, post_bank, post_line : In; post_data : Out, :attr:`POST_LATENCY` cycles later
 
-    A line read for ``conv.acc`` has what was written up to the cycle after that in which its address was given; what is written in
-    the next one spoils it.
+    A line read for ``conv.acc`` has what was written up to the cycle after that in which its
+    address was given; what is written in the next one spoils it.
     """
+
     CONV_LATENCY = 4
     POST_LATENCY = 5
 
@@ -243,24 +307,37 @@ class OfmBuffer(wiring.Component):
         self.params, self.family = params, family
         self.width = params["po"] * type_set(params).ofm
         bits = ceil_log2(params["ofm_lines"])
-        super().__init__({
-            "conv_bank": In(1), "conv_line": In(bits), "conv_data": Out(self.width),
-            "write_en": In(1), "write_bank": In(1), "write_line": In(bits), "write_data": In(self.width),
-            "post_active": In(1), "post_bank": In(1), "post_line": In(bits), "post_data": Out(self.width),
-        })
+        super().__init__(
+            {
+                "conv_bank": In(1),
+                "conv_line": In(bits),
+                "conv_data": Out(self.width),
+                "write_en": In(1),
+                "write_bank": In(1),
+                "write_line": In(bits),
+                "write_data": In(self.width),
+                "post_active": In(1),
+                "post_bank": In(1),
+                "post_line": In(bits),
+                "post_data": Out(self.width),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         outputs = []
         for b in range(self.params["ofm_banks"]):
             m.submodules[f"bank_{b}"] = ram = BlockRAM(
-                width=self.width, depth=self.params["ofm_lines"], latency=3, family=self.family)
+                width=self.width, depth=self.params["ofm_lines"], latency=3, family=self.family
+            )
             address = Signal.like(self.conv_line, name=f"address_{b}", reset_less=True)
             store = self.post_active & (self.post_bank == b)
             m.d.sync += address.eq(Mux(store, self.post_line, self.conv_line))
             m.d.comb += [
-                ram.read_addr.eq(address), ram.write_en.eq(self.write_en & (self.write_bank == b)),
-                ram.write_addr.eq(self.write_line), ram.write_data.eq(self.write_data),
+                ram.read_addr.eq(address),
+                ram.write_en.eq(self.write_en & (self.write_bank == b)),
+                ram.write_addr.eq(self.write_line),
+                ram.write_data.eq(self.write_data),
             ]
             outputs.append(ram.read_data)
         conv, post = outputs[0], outputs[0]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Datapath of a convolution: products, adder trees, accumulators and rounders of all output lanes, one partial sum a cycle."""
+"""Datapath of a convolution: products, adder trees, accumulators and rounders of all output lanes,
+one partial sum a cycle."""
+
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -33,14 +35,20 @@ class conv_stages:
     write : the line is written
     turnaround : least cycles from a step to another that may read its line
     """
+
     def __init__(self, params, family):
         products = params["pi"] * params["po"]
         if params["multiplier"] == "dsp_pair":
             self.multipliers = PackedProducts(pairs=products // 2, family=family)
             latency = PackedProducts.LATENCY + UNPACK_LATENCY
         else:
-            self.multipliers = MultiplierArray(lanes=products, kind=params["multiplier"], fabric_register=True,
-                                               width=type_set(params).ifm, family=family)
+            self.multipliers = MultiplierArray(
+                lanes=products,
+                kind=params["multiplier"],
+                fabric_register=True,
+                width=type_set(params).ifm,
+                family=family,
+            )
             latency = self.multipliers.latency
         self.dot = _OPERANDS + latency + exact_log2(params["pi"])
         self.swap = self.dot - 1
@@ -68,8 +76,10 @@ class ConvLanes(wiring.Component):
     base, addend : In: of the next group (``conv.bias``); swapped : Out: both have been taken over
     read_bank, read_line : Out; read_data : In, four cycles later
     write_en, write_bank, write_line, write_data : Out
-    busy : Out: a step is in the pipeline; done : Out, one cycle: a command's last line has been written
+    busy : Out: a step is in the pipeline; done : Out, one cycle:
+        a command's last line has been written
     """
+
     def __init__(self, *, params, family=None):
         self.params, self.family = params, family
         self.types, self.bits = type_set(params), RoundingBits.of(params)
@@ -77,15 +87,27 @@ class ConvLanes(wiring.Component):
         layout = step_layout(params)
         line = layout["ofm_line"].shape
         lanes = params["po"]
-        super().__init__({
-            "clear": In(1), "step": In(1), "info": In(layout),
-            "activations": In(self.types.ifm * params["pi"]), "weights": In(self.types.ker * params["pi"]).array(lanes),
-            "base": In(signed(self.bits.accumulator)).array(lanes), "addend": In(signed(self.bits.ofm)).array(lanes),
-            "swapped": Out(1),
-            "read_bank": Out(1), "read_line": Out(line), "read_data": In(lanes * self.bits.ofm),
-            "write_en": Out(1), "write_bank": Out(1), "write_line": Out(line), "write_data": Out(lanes * self.bits.ofm),
-            "busy": Out(1), "done": Out(1),
-        })
+        super().__init__(
+            {
+                "clear": In(1),
+                "step": In(1),
+                "info": In(layout),
+                "activations": In(self.types.ifm * params["pi"]),
+                "weights": In(self.types.ker * params["pi"]).array(lanes),
+                "base": In(signed(self.bits.accumulator)).array(lanes),
+                "addend": In(signed(self.bits.ofm)).array(lanes),
+                "swapped": Out(1),
+                "read_bank": Out(1),
+                "read_line": Out(line),
+                "read_data": In(lanes * self.bits.ofm),
+                "write_en": Out(1),
+                "write_bank": Out(1),
+                "write_line": Out(line),
+                "write_data": Out(lanes * self.bits.ofm),
+                "busy": Out(1),
+                "done": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -105,7 +127,8 @@ class ConvLanes(wiring.Component):
         m.d.sync += half.eq(Cat(shift[at.swap - 1] == bits.left + k + 1 for k in range(bits.right)))
         swap = valid[at.swap] & info[at.swap].group
         swap_addend = valid[at.swap_addend] & info[at.swap_addend].group
-        # Groups without a bias take nothing from the terms: one of them must not stand for the group behind it.
+        # Groups without a bias take nothing from the terms: one of them must not stand for the
+        # group behind it.
         m.d.comb += self.swapped.eq(swap_addend & (info[at.swap_addend].kind == ConvKind.BIAS))
         excess = Signal(bits.accumulator, reset_less=True)
         m.d.sync += excess.eq(Cat(shift[at.dot] <= k + 1 for k in range(bits.accumulator)))
@@ -119,7 +142,9 @@ class ConvLanes(wiring.Component):
             with m.If(swap):
                 m.d.sync += base.eq(Mux(info[at.swap].kind == ConvKind.BIAS, self.base[k], half))
             with m.If(swap_addend):
-                m.d.sync += addend.eq(Mux(info[at.swap_addend].kind == ConvKind.BIAS, self.addend[k], 0))
+                m.d.sync += addend.eq(
+                    Mux(info[at.swap_addend].kind == ConvKind.BIAS, self.addend[k], 0)
+                )
 
             total = Signal(signed(bits.accumulator), name=f"total_{k}", reset_less=True)
             m.d.sync += total.eq(Mux(info[at.dot].first, base, total) + dot)
@@ -128,8 +153,11 @@ class ConvLanes(wiring.Component):
 
             m.submodules[f"rounder_{k}"] = rounder = Rounder(bits=bits)
             m.d.comb += [
-                rounder.total.eq(total), rounder.excess.eq(excess), rounder.coarse.eq(shift[at.total][4:]),
-                rounder.middle.eq(shift[at.total + 1][2:4]), rounder.fine.eq(shift[at.total + 2][:2]),
+                rounder.total.eq(total),
+                rounder.excess.eq(excess),
+                rounder.coarse.eq(shift[at.total][4:]),
+                rounder.middle.eq(shift[at.total + 1][2:4]),
+                rounder.fine.eq(shift[at.total + 2][:2]),
                 rounder.addend.eq(old),
             ]
             results.append(rounder.result)
@@ -138,10 +166,14 @@ class ConvLanes(wiring.Component):
         finished = Signal()
         m.d.sync += finished.eq(valid[at.write] & write.command & ~self.clear)
         m.d.comb += [
-            self.read_bank.eq(read.ofm_bank), self.read_line.eq(read.ofm_line),
-            self.write_en.eq(valid[at.write] & write.last), self.write_bank.eq(write.ofm_bank),
-            self.write_line.eq(write.ofm_line), self.write_data.eq(Cat(*results)),
-            self.done.eq(finished), self.busy.eq(Cat(valid[1:at.write + 1]).any() | finished),
+            self.read_bank.eq(read.ofm_bank),
+            self.read_line.eq(read.ofm_line),
+            self.write_en.eq(valid[at.write] & write.last),
+            self.write_bank.eq(write.ofm_bank),
+            self.write_line.eq(write.ofm_line),
+            self.write_data.eq(Cat(*results)),
+            self.done.eq(finished),
+            self.busy.eq(Cat(valid[1 : at.write + 1]).any() | finished),
         ]
         return m
 
@@ -158,7 +190,10 @@ class ConvLanes(wiring.Component):
         for k in range(lanes):
             for c in range(pi):
                 place = c * lanes + k
-                m.d.comb += [multipliers.a[place].eq(self._activation(c)), multipliers.b[place].eq(self._weight(k, c))]
+                m.d.comb += [
+                    multipliers.a[place].eq(self._activation(c)),
+                    multipliers.b[place].eq(self._weight(k, c)),
+                ]
             dots.append(_tree(m, f"sum_{k}", [multipliers.p[c * lanes + k] for c in range(pi)]))
         return dots
 
@@ -172,10 +207,17 @@ class ConvLanes(wiring.Component):
         for q in range(pairs):
             for c in range(pi):
                 place = c * pairs + q
-                m.d.comb += [multipliers.a[place].eq(self._activation(c)), multipliers.b[place].eq(self._weight(2 * q, c)),
-                             multipliers.c[place].eq(self._weight(2 * q + 1, c))]
-            parts = [_tree(m, f"{name}_{q}", [getattr(multipliers, name)[c * pairs + q] for c in range(pi)])
-                     for name in ("upper", "lower", "carry")]
+                m.d.comb += [
+                    multipliers.a[place].eq(self._activation(c)),
+                    multipliers.b[place].eq(self._weight(2 * q, c)),
+                    multipliers.c[place].eq(self._weight(2 * q + 1, c)),
+                ]
+            parts = [
+                _tree(
+                    m, f"{name}_{q}", [getattr(multipliers, name)[c * pairs + q] for c in range(pi)]
+                )
+                for name in ("upper", "lower", "carry")
+            ]
             dots += unpack_sums(m, f"pair_{q}", *parts, activations, width)
         return dots
 
@@ -186,7 +228,11 @@ def _tree(m, name, values):
     while len(values) > 1:
         sums = []
         for k in range(0, len(values), 2):
-            total = Signal((values[k] + values[k + 1]).shape(), name=f"{name}_{level}_{k // 2}", reset_less=True)
+            total = Signal(
+                (values[k] + values[k + 1]).shape(),
+                name=f"{name}_{level}_{k // 2}",
+                reset_less=True,
+            )
             m.d.sync += total.eq(values[k] + values[k + 1])
             sums.append(total)
         values, level = sums, level + 1

@@ -5,9 +5,10 @@ All three kinds of ``conv`` have the result
 
     clamp_O(clamp_T(floor((S + base) * 2**f)) + addend)
 
-where S is the dot product, f the shift (clipped), T a type of wO + 2 bits, and ``base`` and ``addend`` are the same for all
-positions: since S is an integer, floor((S + z) / 2**k) = floor((S + floor(z)) / 2**k). So the accumulator starts at ``base``
-instead of 0, and neither a second shifter nor an adder for the rounding is needed.
+where S is the dot product, f the shift (clipped), T a type of wO + 2 bits, and ``base`` and
+``addend`` are the same for all positions: since S is an integer, floor((S + z) / 2**k) = floor((S +
+floor(z)) / 2**k). So the accumulator starts at ``base`` instead of 0, and neither a second shifter
+nor an adder for the rounding is needed.
 
 =====================  =======================================  ===========================
 kind                   base                                     addend
@@ -19,8 +20,10 @@ conv.bias              floor((bias * 2**b + 1/2) / 2**f), what  what is below 2*
                        is below 2**f left over (f > 0)
 =====================  =======================================  ===========================
 
-``bias_terms`` says it on Python integers; :class:`~.biasterms.BiasTerms` computes it, one lane a cycle.
+``bias_terms`` says it on Python integers; :class:`~.biasterms.BiasTerms` computes it, one lane a
+cycle.
 """
+
 from dataclasses import dataclass
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
@@ -39,10 +42,12 @@ class RoundingBits:
     Attributes
     ----------
     bias, ofm, term : widths of BTYPE, OTYPE and of the clamped term
-    left : left shift at which a term that is not 0 reaches the ends of the clamped term, and any sum saturates
+    left : left shift at which a term that is not 0 reaches the ends of the clamped term,
+        and any sum saturates
     right : right shift above which only the sign of S can matter, and that only beside a bias
     base : bits to which the shifted bias is clamped; the accumulator has one more
     """
+
     bias: int
     ofm: int
     term: int
@@ -52,8 +57,13 @@ class RoundingBits:
     @classmethod
     def of(cls, params):
         types = type_set(params)
-        return cls(bias=types.bias, ofm=types.ofm, term=types.term_bits, left=types.term_bits - 1,
-                   right=max(types.dot_log2, types.bias) + 2)
+        return cls(
+            bias=types.bias,
+            ofm=types.ofm,
+            term=types.term_bits,
+            left=types.term_bits - 1,
+            right=max(types.dot_log2, types.bias) + 2,
+        )
 
     @property
     def base(self):
@@ -76,18 +86,22 @@ def _saturated(value, bits):
 def bias_terms(bits, f, b, bias):
     """``(base, addend)`` of ``conv.bias`` on Python integers, in the very steps of the gateware.
 
-    The right shift comes first and splits the bias into an upper part, rounded or floored, and what is below it.
+    The right shift comes first and splits the bias into an upper part, rounded or floored, and what
+    is below it.
     """
+
     def below(places, flip):
         part = (bias & ((1 << places) - 1)) ^ (flip << places >> 1)
         return part - (part >> places - 1 << places) if places else 0
 
     if f >= 0:
-        if b < 0:           # the rounded bias has 16 bits and is added at the end
+        if b < 0:  # the rounded bias has 16 bits and is added at the end
             return 0, ((bias << 1 >> min(-b, bits.bias + 1)) + 1) >> 1
         if b < f:
             places = min(f - b, bits.bias + 1)
-            return ((bias << 1 >> places) + 1) >> 1, _saturated(below(places, 0) << min(b, bits.ofm), bits.ofm)
+            return ((bias << 1 >> places) + 1) >> 1, _saturated(
+                below(places, 0) << min(b, bits.ofm), bits.ofm
+            )
         return _saturated(bias << min(b - f, bits.base), bits.base), 0
     k = min(-f, bits.right)
     if -f <= bits.right or b >= 0:
@@ -96,7 +110,8 @@ def bias_terms(bits, f, b, bias):
         if places < 0:
             return (bias >> min(-places, bits.bias + 1)) + half, 0
         return _saturated(bias << min(places, bits.base), bits.base) + half, 0
-    # S is far below the bias' last place: it decides ties. The distance to the tie stays exact where S may reach it.
+    # S is far below the bias' last place: it decides ties. The distance to the tie stays exact
+    # where S may reach it.
     places = min(-b, bits.bias + 1)
     distance = _saturated(below(places, 1) << min(-f - places, k), k)
     return ((bias >> places) + 1 << k) + distance, 0
@@ -124,23 +139,32 @@ class Rounder(wiring.Component):
     Members
     -------
     total : In(signed), S + base
-    coarse : In, upper bits of the shift, with ``total``; ``excess`` : In, a bit for each of ``total`` that leaves the term, with it
+    coarse : In, upper bits of the shift, with ``total``; ``excess`` : In,
+        a bit for each of ``total`` that leaves the term, with it
     middle, fine : In(2), one and two cycles later: bits 3:2 and 1:0 of the shift
     addend : In(signed), three cycles after ``total``
     result : Out(signed), :attr:`LATENCY` cycles after ``total``
 
     The shift is ``bits.left - f``, a right shift of ``total * 2**bits.left``.
     """
+
     LATENCY = 5
     #: Cycles from ``total`` to ``addend``.
     ADDEND = 3
 
     def __init__(self, *, bits):
         self.bits = bits
-        super().__init__({
-            "total": In(signed(bits.accumulator)), "coarse": In(bits.shift - 4), "excess": In(bits.accumulator),
-            "middle": In(2), "fine": In(2), "addend": In(signed(bits.ofm)), "result": Out(signed(bits.ofm)),
-        })
+        super().__init__(
+            {
+                "total": In(signed(bits.accumulator)),
+                "coarse": In(bits.shift - 4),
+                "excess": In(bits.accumulator),
+                "middle": In(2),
+                "fine": In(2),
+                "addend": In(signed(bits.ofm)),
+                "result": Out(signed(bits.ofm)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -153,7 +177,8 @@ class Rounder(wiring.Component):
         second = Signal(term + 3, reset_less=True)
         third = Signal(term, reset_less=True)
         m.d.sync += [
-            first.eq(whole >> Cat(Const(0, 4), self.coarse)), second.eq(first >> Cat(Const(0, 2), self.middle)),
+            first.eq(whole >> Cat(Const(0, 4), self.coarse)),
+            second.eq(first >> Cat(Const(0, 2), self.middle)),
             third.eq(second >> self.fine),
         ]
 
@@ -161,7 +186,7 @@ class Rounder(wiring.Component):
         sign = self.total[-1]
         lost = (self.total ^ sign.replicate(bits.accumulator)) & self.excess
         parts = Signal(-(-bits.accumulator // 8), reset_less=True)
-        m.d.sync += parts.eq(Cat(lost[k:k + 8].any() for k in range(0, bits.accumulator, 8)))
+        m.d.sync += parts.eq(Cat(lost[k : k + 8].any() for k in range(0, bits.accumulator, 8)))
         over, over_late = Signal(reset_less=True), Signal(reset_less=True)
         signs = [sign]
         for k in range(3):
@@ -173,7 +198,8 @@ class Rounder(wiring.Component):
         total = Signal(signed(term + 1), reset_less=True)
         m.d.sync += total.eq(Mux(over_late, edge, third).as_signed() + self.addend)
 
-        above = total[ofm - 1:-1] ^ total[-1].replicate(len(total) - ofm)
+        above = total[ofm - 1 : -1] ^ total[-1].replicate(len(total) - ofm)
         m.d.sync += self.result.eq(
-            Mux(above.any(), Cat((~total[-1]).replicate(ofm - 1), total[-1]), total[:ofm]))
+            Mux(above.any(), Cat((~total[-1]).replicate(ofm - 1), total[-1]), total[:ofm])
+        )
         return m

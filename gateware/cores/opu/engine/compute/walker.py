@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address generator of pooling windows: rows, columns, groups of channels, rows and columns of the window."""
+"""Address generator of pooling windows: rows, columns, groups of channels, rows and columns of the
+window."""
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -15,7 +17,9 @@ _MOVES = ("row", "column", "group", "line")
 def loop_layout():
     """Counts less one, and whether they are zero, of all five loops."""
     widths = {"rows": 7, "columns": 7, "groups": 6, "lines": 4, "places": 4}
-    return data.StructLayout({name: width for name, width in widths.items()} | {f"one_{name}": 1 for name in widths})
+    return data.StructLayout(
+        {name: width for name, width in widths.items()} | {f"one_{name}": 1 for name in widths}
+    )
 
 
 class WindowLoop(wiring.Component):
@@ -25,17 +29,27 @@ class WindowLoop(wiring.Component):
     -------
     load : In; counts : In, see :func:`loop_layout`
     step : In
-    row, column, group, line : Out: this step is followed by the next row of windows, next window, next group of channels, next
-        line of the window; else by the next place of the line
+    row, column, group, line : Out: this step is followed by the next row of windows,
+        next window, next group of channels, next line of the window; else by the next place of the
+        line
     first, last : Out: first and last place of a window
     end : Out: the last place of all
     index : Out: number of the group
     """
+
     def __init__(self):
-        super().__init__({
-            "load": In(1), "counts": In(loop_layout()), "step": In(1), **{name: Out(1) for name in _MOVES},
-            "first": Out(1), "last": Out(1), "end": Out(1), "index": Out(6),
-        })
+        super().__init__(
+            {
+                "load": In(1),
+                "counts": In(loop_layout()),
+                "step": In(1),
+                **{name: Out(1) for name in _MOVES},
+                "first": Out(1),
+                "last": Out(1),
+                "end": Out(1),
+                "index": Out(6),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -56,8 +70,11 @@ class WindowLoop(wiring.Component):
             ended = ended & loops[name].last
         window = loops["places"].last & loops["lines"].last
         m.d.comb += [
-            self.last.eq(window), self.first.eq(first), self.end.eq(ended),
-            self.line.eq(loops["places"].last & ~loops["lines"].last), self.group.eq(window & ~loops["groups"].last),
+            self.last.eq(window),
+            self.first.eq(first),
+            self.end.eq(ended),
+            self.line.eq(loops["places"].last & ~loops["lines"].last),
+            self.group.eq(window & ~loops["groups"].last),
             self.column.eq(window & loops["groups"].last & ~loops["columns"].last),
             self.row.eq(window & loops["groups"].last & loops["columns"].last),
         ]
@@ -84,16 +101,25 @@ class WindowWalker(wiring.Component):
     by_row, by_column, by_line, by_place : In: what each move adds, to the corner it starts from
     address : Out
     """
+
     def __init__(self, *, bits):
         self.bits = bits
-        super().__init__({
-            "load": In(1), "step": In(1), **{name: In(1) for name in _MOVES},
-            **{f"by_{name}": In(bits) for name in ("row", "column", "line", "place")}, "address": Out(bits),
-        })
+        super().__init__(
+            {
+                "load": In(1),
+                "step": In(1),
+                **{name: In(1) for name in _MOVES},
+                **{f"by_{name}": In(bits) for name in ("row", "column", "line", "place")},
+                "address": Out(bits),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        row, window, line = (Signal(self.bits, name=name, reset_less=True) for name in ("row_corner", "corner", "line_start"))
+        row, window, line = (
+            Signal(self.bits, name=name, reset_less=True)
+            for name in ("row_corner", "corner", "line_start")
+        )
         address = Signal(self.bits, reset_less=True)
         m.d.comb += self.address.eq(address)
         with m.If(self.step):
@@ -103,9 +129,13 @@ class WindowWalker(wiring.Component):
             with m.If(self.group):
                 m.d.sync += [line.eq(window), address.eq(window)]
             with m.If(self.column):
-                m.d.sync += [signal.eq(window + self.by_column) for signal in (window, line, address)]
+                m.d.sync += [
+                    signal.eq(window + self.by_column) for signal in (window, line, address)
+                ]
             with m.If(self.row):
-                m.d.sync += [signal.eq(row + self.by_row) for signal in (row, window, line, address)]
+                m.d.sync += [
+                    signal.eq(row + self.by_row) for signal in (row, window, line, address)
+                ]
         with m.If(self.load):
             m.d.sync += [signal.eq(0) for signal in (row, window, line, address)]
         return m

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Legality of instruction words by themselves, made of the ISA's table (sections 3.1 and 3.2)."""
+
 from amaranth import Const, Signal
 from amaranth.lib import data
 
@@ -11,7 +12,8 @@ __all__ = ["illegal", "legality"]
 
 
 def illegal(field, bits):
-    """Whether ``bits`` of ``field`` hold a value that no core accepts; ``None`` where all are legal."""
+    """Whether ``bits`` of ``field`` hold a value that no core accepts; ``None`` where all are
+    legal."""
     if field.legal is None and type(field.coding) in (Coding, Signed):
         return None
     legal = [raw for raw in range(1 << field.width) if field.extract(raw << field.lo) is not None]
@@ -41,8 +43,10 @@ def legality(m, word):
         is_op[name] = Signal(name="is_" + name.replace("@", "set_").replace(".", "_"))
         m.d.comb += is_op[name].eq(opcode == instruction.opcode)
         view = fields_of(ISA, name, word)
-        wrong = [(illegal(field, view[field.name].as_unsigned()), field.lo)
-                 for field in sorted(instruction.fields, key=lambda f: f.lo)]
+        wrong = [
+            (illegal(field, view[field.name].as_unsigned()), field.lo)
+            for field in sorted(instruction.fields, key=lambda f: f.lo)
+        ]
         bad[name] = [(condition, lo) for condition, lo in wrong if condition is not None]
     total = Const(0, 1)
     for signal in is_op.values():

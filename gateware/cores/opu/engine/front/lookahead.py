@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Predecoder: class and legality of the words ahead (sections 3 and 8.1)."""
+
 from types import SimpleNamespace
 
 from amaranth import Const, Mux, Signal
@@ -13,7 +14,7 @@ from .legality import legality
 
 __all__ = ["any_of", "look_ahead"]
 
-_AREA_DETAIL = 6        # of a shape whose area is illegal: the bit of h
+_AREA_DETAIL = 6  # of a shape whose area is illegal: the bit of h
 
 
 def any_of(conditions):
@@ -25,7 +26,8 @@ def any_of(conditions):
 
 
 def look_ahead(m, params, words, take):
-    """Two stages in front of the decoder: the area of a shape, then what the word is and whether it is legal by itself.
+    """Two stages in front of the decoder: the area of a shape, then what the word is and whether it
+    is legal by itself.
 
     Parameters
     ----------
@@ -36,10 +38,11 @@ def look_ahead(m, params, words, take):
     Returns
     -------
     here : Signal, a word is on its way
-    now : the word at hand: ``valid``; ``error``, memory reported one for it; ``word``; ``area`` of a shape; ``is_op``, dict of
-        mnemonic -> Signal; ``wrong``, it faults by itself: ``illegal`` opcode, ``bad`` field (lowest bit of the lowest one in
-        ``bad_detail``), or else larger than this build holds; ``opcode``; ``conv``, ``transfer``: it is one of these; ``plain``: it only
-        configures, and nothing is wrong with it
+    now : the word at hand: ``valid``; ``error``, memory reported one for it; ``word``;
+        ``area`` of a shape; ``is_op``, dict of mnemonic -> Signal; ``wrong``, it faults by itself:
+        ``illegal`` opcode, ``bad`` field (lowest bit of the lowest one in ``bad_detail``), or else
+        larger than this build holds; ``opcode``; ``conv``, ``transfer``: it is one of these;
+        ``plain``: it only configures, and nothing is wrong with it
     """
     given = words.payload
     ahead, ahead_error, ahead_valid = Signal(32, reset_less=True), Signal(reset_less=True), Signal()
@@ -47,13 +50,17 @@ def look_ahead(m, params, words, take):
     valid, error = Signal(), Signal(reset_less=True)
     move, load = Signal(), Signal()
     m.d.comb += [load.eq(~valid | take), move.eq(~ahead_valid | load), words.ready.eq(move)]
-    shape = fields_of(ISA, "@shape.ifm", given.word)     # @shape.ofm has its sides at the same place
+    shape = fields_of(ISA, "@shape.ifm", given.word)  # @shape.ofm has its sides at the same place
     with m.If(move):
-        m.d.sync += [ahead_valid.eq(words.valid), ahead.eq(given.word), ahead_error.eq(given.error),
-                     area.eq(small_product(shape.h, shape.w))]
+        m.d.sync += [
+            ahead_valid.eq(words.valid),
+            ahead.eq(given.word),
+            ahead_error.eq(given.error),
+            area.eq(small_product(shape.h, shape.w)),
+        ]
 
     is_op, known, bad = legality(m, ahead)
-    flat, over = Signal(), Signal()             # the area is illegal; the shape is larger than a bank
+    flat, over = Signal(), Signal()  # the area is illegal; the shape is larger than a bank
     m.d.comb += flat.eq((area == 0) | (area > MAX_POSITIONS))
     c = fields_of(ISA, "@shape.ifm", ahead).c
     lines = Signal(20)
@@ -66,20 +73,36 @@ def look_ahead(m, params, words, take):
         m.d.comb += over.eq(lines > params["ofm_lines"])
     shapes = is_op["@shape.ifm"] | is_op["@shape.ofm"]
     bad_any = Signal()
-    m.d.comb += bad_any.eq(shapes & flat | any_of(is_op[name] & wrong for name, list_ in bad.items() for wrong, _ in list_))
+    m.d.comb += bad_any.eq(
+        shapes & flat
+        | any_of(is_op[name] & wrong for name, list_ in bad.items() for wrong, _ in list_)
+    )
 
     now = SimpleNamespace(valid=valid, error=error)
     now.word, now.area = Signal(32, reset_less=True), Signal(12, reset_less=True)
     for name in ("wrong", "illegal", "bad", "flat", "conv", "transfer", "plain"):
         setattr(now, name, Signal(name=f"now_{name}", reset_less=True))
-    conv, transfer, wrong = any_of(is_op[name] for name in CONVOLUTIONS), any_of(is_op[name] for name in TRANSFERS), Signal()
+    conv, transfer, wrong = (
+        any_of(is_op[name] for name in CONVOLUTIONS),
+        any_of(is_op[name] for name in TRANSFERS),
+        Signal(),
+    )
     m.d.comb += wrong.eq(~known | bad_any | over)
-    now.is_op = {name: Signal(name="now_" + signal.name, reset_less=True) for name, signal in is_op.items()}
+    now.is_op = {
+        name: Signal(name="now_" + signal.name, reset_less=True) for name, signal in is_op.items()
+    }
     with m.If(load):
         m.d.sync += [
-            valid.eq(ahead_valid), error.eq(ahead_error), now.word.eq(ahead), now.area.eq(area),
-            now.illegal.eq(~known), now.bad.eq(bad_any), now.flat.eq(shapes & flat),
-            now.wrong.eq(wrong), now.conv.eq(conv), now.transfer.eq(transfer),
+            valid.eq(ahead_valid),
+            error.eq(ahead_error),
+            now.word.eq(ahead),
+            now.area.eq(area),
+            now.illegal.eq(~known),
+            now.bad.eq(bad_any),
+            now.flat.eq(shapes & flat),
+            now.wrong.eq(wrong),
+            now.conv.eq(conv),
+            now.transfer.eq(transfer),
             now.plain.eq(~(wrong | ahead_error | conv | transfer | is_op["end"])),
             *(now.is_op[name].eq(signal) for name, signal in is_op.items()),
         ]

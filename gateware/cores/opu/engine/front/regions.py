@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The region table: base and limit of sixteen regions, written by the host between runs (section 7.1)."""
+"""The region table: base and limit of sixteen regions, written by the host between runs (section
+7.1)."""
+
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -22,13 +24,23 @@ class RegionTable(wiring.Component):
     -------
     ready : Out
     number : In, of a region; base, limit : Out, one cycle later
-    address, write, write_data, read_data : the register bus of :class:`~quintet.gateware.shell.engine.EngineControl`
+    address, write, write_data, read_data : the register bus of
+        :class:`~quintet.gateware.shell.engine.EngineControl`
     """
+
     def __init__(self):
-        super().__init__({
-            "ready": Out(1), "number": In(range(REGIONS)), "base": Out(UNIT_BITS), "limit": Out(LIMIT_BITS),
-            "address": In(10), "write": In(1), "write_data": In(32), "read_data": Out(32),
-        })
+        super().__init__(
+            {
+                "ready": Out(1),
+                "number": In(range(REGIONS)),
+                "base": Out(UNIT_BITS),
+                "limit": Out(LIMIT_BITS),
+                "address": In(10),
+                "write": In(1),
+                "write_data": In(32),
+                "read_data": Out(32),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -37,7 +49,7 @@ class RegionTable(wiring.Component):
         m.d.comb += [sweeping.eq(~sweep[-1]), self.ready.eq(~sweeping)]
         with m.If(sweeping):
             m.d.sync += sweep.eq(sweep + 1)
-        is_limit = self.address[4]                  # region_base[0] is word 0x40, region_limit[0] word 0x50
+        is_limit = self.address[4]  # region_base[0] is word 0x40, region_limit[0] word 0x50
         data = self.write_data
         full = 1 << REGION_BITS - 6
         given = {
@@ -47,14 +59,20 @@ class RegionTable(wiring.Component):
         shown = {}
         for name, width in (("base", UNIT_BITS), ("limit", LIMIT_BITS)):
             # Written only while nobody looks at what is read.
-            m.submodules[f"{name}_disjoint"] = ram = memory.Memory(shape=width, depth=REGIONS, init=[])
+            m.submodules[f"{name}_disjoint"] = ram = memory.Memory(
+                shape=width, depth=REGIONS, init=[]
+            )
             write, read, show = ram.write_port(), ram.read_port(), ram.read_port()
             mine = is_limit if name == "limit" else ~is_limit
             m.d.comb += [
-                write.en.eq(sweeping | self.write & mine), write.addr.eq(Mux(sweeping, sweep[:4], self.address[:4])),
+                write.en.eq(sweeping | self.write & mine),
+                write.addr.eq(Mux(sweeping, sweep[:4], self.address[:4])),
                 write.data.eq(given[name]),
-                read.en.eq(1), read.addr.eq(self.number), getattr(self, name).eq(read.data),
-                show.en.eq(1), show.addr.eq(self.address[:4]),
+                read.en.eq(1),
+                read.addr.eq(self.number),
+                getattr(self, name).eq(read.data),
+                show.en.eq(1),
+                show.addr.eq(self.address[:4]),
             ]
             shown[name] = show.data
         late = Signal()

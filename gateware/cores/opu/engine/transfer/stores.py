@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Store datapath: groups of the post unit, or zeros, to beats (sections 4.5 and 4.6)."""
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -22,8 +23,8 @@ def is_fast(params, beat_bytes):
 class Stores(wiring.Component):
     """Packs groups into beats and pays the beats that were asked for.
 
-    A request may be made once its beats are sure to come without waiting: they are in the buffer, or the post unit gives one
-    a cycle. So a slow ``store`` never holds the memory.
+    A request may be made once its beats are sure to come without waiting: they are in the buffer,
+    or the post unit gives one a cycle. So a slow ``store`` never holds the memory.
 
     Parameters
     ----------
@@ -32,7 +33,8 @@ class Stores(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, a ``store`` or ``pad`` begins: ``zeros`` (pad), ``ofm_c`` (log2), ``pooled`` (its window is not 1 x 1)
+    start : In, one cycle, a ``store`` or ``pad`` begins: ``zeros`` (pad),
+        ``ofm_c`` (log2), ``pooled`` (its window is not 1 x 1)
     out : In(stream), groups of the post unit, from the third cycle after ``start`` on
     made, made_beats : In, a write was requested, of so many beats less one
     allow : Out, another request of this transfer may be made
@@ -41,32 +43,46 @@ class Stores(wiring.Component):
     owed : Out, beats requested and not yet given are left
     bytes : Out, bytes written in this cycle
     """
+
     def __init__(self, *, params, beat_bytes):
         self.params, self.beat_bytes = params, beat_bytes
-        super().__init__({
-            "start": In(1), "zeros": In(1), "ofm_c": In(3), "pooled": In(1),
-            "out": In(stream.Signature(out_layout(params))), "made": In(1), "made_beats": In(8), "allow": Out(1),
-            "stop": In(1), "w": Out(MemoryPort(beat_bytes).members["w"].signature), "owed": Out(1),
-            "bytes": Out(range(beat_bytes + 1)),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "zeros": In(1),
+                "ofm_c": In(3),
+                "pooled": In(1),
+                "out": In(stream.Signature(out_layout(params))),
+                "made": In(1),
+                "made_beats": In(8),
+                "allow": Out(1),
+                "stop": In(1),
+                "w": Out(MemoryPort(beat_bytes).members["w"].signature),
+                "owed": Out(1),
+                "bytes": Out(range(beat_bytes + 1)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         p, size, w = self.params, self.beat_bytes, self.w
         element = type_set(p).ifm_bytes
         lanes = p["out_lanes"]
-        group = lanes * element                     # bytes of a group
+        group = lanes * element  # bytes of a group
         burst = burst_of(size)
 
         # Of the transfer under way
         zeros, collect = Signal(), Signal()
         channels_log = Signal(3)
         mask = Signal(size)
-        per_beat = Signal(range(size + 1))          # bytes of each beat
+        per_beat = Signal(range(size + 1))  # bytes of each beat
         with m.If(self.start):
-            m.d.sync += [zeros.eq(self.zeros), channels_log.eq(self.ofm_c),
-                         collect.eq(self.pooled | (0 if is_fast(p, size) else 1))]
-        position = Signal(range(size + 1))          # bytes of a position, a beat at most
+            m.d.sync += [
+                zeros.eq(self.zeros),
+                channels_log.eq(self.ofm_c),
+                collect.eq(self.pooled | (0 if is_fast(p, size) else 1)),
+            ]
+        position = Signal(range(size + 1))  # bytes of a position, a beat at most
         m.d.comb += position.eq(size)
         for k in range(1, 7):
             if (element << k) < size:
@@ -80,8 +96,12 @@ class Stores(wiring.Component):
         m.d.comb += [room.eq(buffer.w_rdy), buffer.w_en.eq(push), buffer.w_data.eq(beat)]
         if group >= size:
             # One group becomes one beat or several.
-            held, left, full = Signal(8 * group, reset_less=True), Signal(range(max(2, group // size))), Signal()
-            most = Signal.like(left)                # beats of a group, less one
+            held, left, full = (
+                Signal(8 * group, reset_less=True),
+                Signal(range(max(2, group // size))),
+                Signal(),
+            )
+            most = Signal.like(left)  # beats of a group, less one
             count = Signal.like(left)
             m.d.comb += count.eq(group // size - 1)
             for k in range(1, exact_log2(lanes)):
@@ -89,7 +109,8 @@ class Stores(wiring.Component):
                     m.d.comb += count.eq(max(1, (element << k) // size) - 1)
             m.d.sync += most.eq(count)
             m.d.comb += [
-                push.eq(full & room), beat.eq(held[:8 * size]),
+                push.eq(full & room),
+                beat.eq(held[: 8 * size]),
                 self.out.ready.eq(~full | room & (left == 0)),
             ]
             with m.If(push):
@@ -97,7 +118,8 @@ class Stores(wiring.Component):
             with m.If(self.out.ready):
                 m.d.sync += [full.eq(self.out.valid), held.eq(self.out.payload.data), left.eq(most)]
         else:
-            # Several groups become one beat; a position with fewer channels than a beat holds ends its beat.
+            # Several groups become one beat; a position with fewer channels than a beat holds ends
+            # its beat.
             parts = size // group
             held, place, full = Signal(8 * size, reset_less=True), Signal(range(parts)), Signal()
             last, count = Signal.like(place), Signal.like(place)
@@ -114,7 +136,9 @@ class Stores(wiring.Component):
                 with m.Switch(place):
                     for k in range(parts):
                         with m.Case(k):
-                            m.d.sync += held[8 * group * k:8 * group * (k + 1)].eq(self.out.payload.data)
+                            m.d.sync += held[8 * group * k : 8 * group * (k + 1)].eq(
+                                self.out.payload.data
+                            )
                 with m.If(place == last):
                     m.d.sync += [place.eq(0), full.eq(1)]
 
@@ -123,7 +147,8 @@ class Stores(wiring.Component):
         enough = Signal()
         wanted = Signal(9)
         m.d.comb += wanted.eq(self.made_beats + 1)
-        # A request is counted a cycle after it was made, and there is none in that cycle where it would matter.
+        # A request is counted a cycle after it was made, and there is none in that cycle where it
+        # would matter.
         made, made_beats = Signal(), Signal(9, reset_less=True)
         m.d.sync += [made.eq(self.made), made_beats.eq(wanted)]
         m.d.sync += [
@@ -144,9 +169,14 @@ class Stores(wiring.Component):
         give = Signal()
         m.d.comb += [
             self.owed.eq((owed != 0) | made | offer.o.valid),
-            offer.i.valid.eq((owed != 0) & (zeros | self.stop | buffer.r_rdy)), give.eq(offer.i.valid & offer.i.ready),
-            offer.i.payload.data.eq(Mux(zeros, 0, buffer.r_data)), offer.i.payload.mask.eq(Mux(self.stop, 0, mask)),
+            offer.i.valid.eq((owed != 0) & (zeros | self.stop | buffer.r_rdy)),
+            give.eq(offer.i.valid & offer.i.ready),
+            offer.i.payload.data.eq(Mux(zeros, 0, buffer.r_data)),
+            offer.i.payload.mask.eq(Mux(self.stop, 0, mask)),
             buffer.r_en.eq(give & ~zeros),
         ]
-        m.d.sync += [owed.eq(owed + Mux(made, made_beats, 0) - give), self.bytes.eq(Mux(give & ~self.stop, per_beat, 0))]
+        m.d.sync += [
+            owed.eq(owed + Mux(made, made_beats, 0) - give),
+            self.bytes.eq(Mux(give & ~self.stop, per_beat, 0)),
+        ]
         return m

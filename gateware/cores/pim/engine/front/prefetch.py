@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction prefetch of one processor: reads its code ahead in bursts, and shows one instruction after the other (sections 3 and 9).
+"""Instruction prefetch of one processor: reads its code ahead in bursts, and shows one instruction
+after the other (sections 3 and 9).
 
-The buffer is a ring of rows of 8 bytes at places given by the bits of their address in memory, so a burst is one aligned block of
-64 bytes (the first and the last may be shorter). Behind it an aligner puts instructions of one or two words together.
+The buffer is a ring of rows of 8 bytes at places given by the bits of their address in memory, so a
+burst is one aligned block of 64 bytes (the first and the last may be shorter). Behind it an aligner
+puts instructions of one or two words together.
 """
+
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -32,13 +35,17 @@ _SHORT = {ISA.opcodes["sldi"]: 11, ISA.opcodes["saddi"]: 16, ISA.opcodes["smuli"
 def fetched_layout():
     """An instruction as its 64-bit form has it: ``low``, ``high``.
 
-    ``long``: it takes two words of 32 bits; ``error``: memory reported one for it; ``beyond``: no instruction, but the fault CODE_END.
+    ``long``: it takes two words of 32 bits; ``error``: memory reported one for it; ``beyond``: no
+    instruction, but the fault CODE_END.
     """
-    return data.StructLayout({"low": unsigned(32), "high": unsigned(32), "long": 1, "error": 1, "beyond": 1})
+    return data.StructLayout(
+        {"low": unsigned(32), "high": unsigned(32), "long": 1, "error": 1, "beyond": 1}
+    )
 
 
 class Prefetch(wiring.Component):
-    """Shows ``count`` instructions in order, each once; one a cycle as far as the memory gives them.
+    """Shows ``count`` instructions in order, each once; one a cycle as far as the memory gives
+    them.
 
     Parameters
     ----------
@@ -48,37 +55,69 @@ class Prefetch(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, after a reset (only while ``idle``); the rest of the inputs hold still from here on
-    code : In(32), address of the code, a multiple of 8; code_bytes : In(32); count : In(32), instructions; mode : In(2)
+    start : In, one cycle, after a reset (only while ``idle``);
+        the rest of the inputs hold still from here on
+    code : In(32), address of the code, a multiple of 8; code_bytes : In(32); count :
+        In(32), instructions; mode : In(2)
     stop : In: asks for nothing more, until the next reset
     idle : Out, no burst is outstanding
-    words : Out(stream) of :func:`fetched_layout`. Packed code that is too short or too long ends with one ``beyond``
+    words : Out(stream) of :func:`fetched_layout`.
+        Packed code that is too short or too long ends with one ``beyond``
     ended : Out, all instructions were taken
     bytes : Out(4), bytes of code that came in this cycle
     memory : Out(MemoryPort); answers are taken as they come
     """
+
     def __init__(self, *, params, beat_bytes, family=None):
         check_beat_bytes(beat_bytes)
         self.rows = params["prefetch_words"]
         self.beat_bytes, self.family = beat_bytes, family
-        super().__init__({
-            "start": In(1), "code": In(32), "code_bytes": In(32), "count": In(32), "mode": In(2), "stop": In(1),
-            "idle": Out(1), "words": Out(stream.Signature(fetched_layout())), "ended": Out(1), "bytes": Out(4),
-            "memory": Out(MemoryPort(beat_bytes)),
-        })
-        # State, which the proof looks at: requests, rows in the ring and behind it, words and instructions not yet shown.
+        super().__init__(
+            {
+                "start": In(1),
+                "code": In(32),
+                "code_bytes": In(32),
+                "count": In(32),
+                "mode": In(2),
+                "stop": In(1),
+                "idle": Out(1),
+                "words": Out(stream.Signature(fetched_layout())),
+                "ended": Out(1),
+                "bytes": Out(4),
+                "memory": Out(MemoryPort(beat_bytes)),
+            }
+        )
+        # State, which the proof looks at: requests, rows in the ring and behind it, words and
+        # instructions not yet shown.
         self._next_row, self._left = Signal(29, reset_less=True), Signal(30)
-        self._room, self._flying = Signal(range(self.rows // _ROWS + 1), init=self.rows // _ROWS), Signal(range(_FLYING + 1))
+        self._room, self._flying = (
+            Signal(range(self.rows // _ROWS + 1), init=self.rows // _ROWS),
+            Signal(range(_FLYING + 1)),
+        )
         self._asking, self._length, self._stopped = Signal(), Signal(4, reset_less=True), Signal()
-        bits = exact_log2(self.rows) + 1                # one bit more than the ring's rows, so that full is not empty
-        self._half = Signal(reset_less=True)            # beats of less than a row: the upper word is due
-        self._filled, self._row, self._shown, self._taken, self._freed = Signal(bits), Signal(bits), Signal(), Signal(), Signal()
-        self._valid, self._low, self._high = Signal(), Signal(33, reset_less=True), Signal(33, reset_less=True)
+        bits = (
+            exact_log2(self.rows) + 1
+        )  # one bit more than the ring's rows, so that full is not empty
+        self._half = Signal(reset_less=True)  # beats of less than a row: the upper word is due
+        self._filled, self._row, self._shown, self._taken, self._freed = (
+            Signal(bits),
+            Signal(bits),
+            Signal(),
+            Signal(),
+            Signal(),
+        )
+        self._valid, self._low, self._high = (
+            Signal(),
+            Signal(33, reset_less=True),
+            Signal(33, reset_less=True),
+        )
         self._holds, self._held = Signal(), Signal(33, reset_less=True)
         self._words_left, self._due, self._begun = Signal(31), Signal(32), Signal()
         self._none, self._one, self._last = Signal(init=1), Signal(), Signal(init=1)
         self._spare, self._spare_valid = Signal(fetched_layout(), reset_less=True), Signal()
-        self.banks = [BlockRAM(width=33, depth=self.rows, latency=1, family=family) for _ in range(2)]
+        self.banks = [
+            BlockRAM(width=33, depth=self.rows, latency=1, family=family) for _ in range(2)
+        ]
 
     def elaborate(self, platform):
         m = Module()
@@ -88,20 +127,29 @@ class Prefetch(wiring.Component):
         return m
 
     def _ask(self, m):
-        """Bursts out of the range of the code; gives the next row that is not yet there, and what to write."""
+        """Bursts out of the range of the code; gives the next row that is not yet there, and what
+        to write."""
         port, size = self.memory, self.beat_bytes
         next_row, left, room, flying = self._next_row, self._left, self._room, self._flying
         asking, asked, arrived = self._asking, Signal(), Signal()
         most, length = Signal(4), self._length
         begin, stopped = Signal(), self._stopped
-        with m.If(self.stop):                       # it falls at the end of the run, and the rest of the code is not to be fetched then
+        with m.If(
+            self.stop
+        ):  # it falls at the end of the run, and the rest of the code is not to be fetched then
             m.d.sync += stopped.eq(1)
         m.d.comb += [
             most.eq(_ROWS - next_row[:3]),
-            begin.eq(~asking & (left != 0) & (room != 0) & (flying != _FLYING) & ~self.stop & ~stopped),
-            port.req.valid.eq(asking), asked.eq(asking & port.req.ready),
-            port.req.payload.address.eq(next_row << 3), port.req.payload.beats.eq((length << exact_log2(_ROW // size)) - 1),
-            port.r.ready.eq(1), port.ack.ready.eq(1), arrived.eq(port.r.valid & port.r.payload.last),
+            begin.eq(
+                ~asking & (left != 0) & (room != 0) & (flying != _FLYING) & ~self.stop & ~stopped
+            ),
+            port.req.valid.eq(asking),
+            asked.eq(asking & port.req.ready),
+            port.req.payload.address.eq(next_row << 3),
+            port.req.payload.beats.eq((length << exact_log2(_ROW // size)) - 1),
+            port.r.ready.eq(1),
+            port.ack.ready.eq(1),
+            arrived.eq(port.r.valid & port.r.payload.last),
             self.idle.eq(~asking & (flying == 0)),
         ]
         m.d.sync += [flying.eq(flying + asked - arrived), self.bytes.eq(Mux(port.r.valid, size, 0))]
@@ -118,20 +166,34 @@ class Prefetch(wiring.Component):
         beat, bad, valid = port.r.payload.data, port.r.payload.error, port.r.valid
         enable, word = Signal(2), Signal(2 * 33)
         if size == 8:
-            m.d.comb += [enable.eq(valid.replicate(2)), word.eq(Cat(beat[:32], bad, beat[32:], bad))]
+            m.d.comb += [
+                enable.eq(valid.replicate(2)),
+                word.eq(Cat(beat[:32], bad, beat[32:], bad)),
+            ]
         else:
             half = self._half
             whole, wrong = beat, bad
             ends = valid
             if size < 4:
-                earlier, spoilt, place = Signal(32 - 8 * size, reset_less=True), Signal(reset_less=True), Signal(range(4 // size))
+                earlier, spoilt, place = (
+                    Signal(32 - 8 * size, reset_less=True),
+                    Signal(reset_less=True),
+                    Signal(range(4 // size)),
+                )
                 whole, wrong = Cat(earlier, beat), bad | spoilt
                 ends = valid & place.all()
                 with m.If(valid):
-                    m.d.sync += [place.eq(place + 1), earlier.eq(whole[8 * size:]), spoilt.eq(wrong & ~place.all())]
+                    m.d.sync += [
+                        place.eq(place + 1),
+                        earlier.eq(whole[8 * size :]),
+                        spoilt.eq(wrong & ~place.all()),
+                    ]
                 with m.If(self.start):
                     m.d.sync += [place.eq(0), spoilt.eq(0)]
-            m.d.comb += [enable.eq(Cat(ends & ~half, ends & half)), word.eq(Cat(whole, wrong, whole, wrong))]
+            m.d.comb += [
+                enable.eq(Cat(ends & ~half, ends & half)),
+                word.eq(Cat(whole, wrong, whole, wrong)),
+            ]
             with m.If(ends):
                 m.d.sync += half.eq(~half)
             with m.If(self.start):
@@ -143,17 +205,24 @@ class Prefetch(wiring.Component):
         return filled, (enable, word)
 
     def _buffer(self, m, filled, enable, word):
-        """The ring; behind it a register for a row. Gives both words, ``valid``, and what takes them."""
+        """The ring; behind it a register for a row. Gives both words, ``valid``, and what takes
+        them."""
         row, shown, taken = self._row, self._shown, self._taken
         following, at = Signal.like(row), Signal.like(row)
-        m.d.comb += [following.eq(row + 1), at.eq(Mux(taken, following, row)), self._freed.eq(taken & row[:3].all())]
+        m.d.comb += [
+            following.eq(row + 1),
+            at.eq(Mux(taken, following, row)),
+            self._freed.eq(taken & row[:3].all()),
+        ]
         # Both comparisons at once: which row it is, is known last.
         m.d.sync += [row.eq(at), shown.eq(Mux(taken, following != filled, row != filled))]
         banks = self.banks
         for k, bank in enumerate(banks):
             m.submodules[f"bank_{k}"] = bank
             m.d.comb += [
-                bank.write_en.eq(enable[k]), bank.write_addr.eq(filled[:-1]), bank.write_data.eq(word[33 * k:33 * k + 33]),
+                bank.write_en.eq(enable[k]),
+                bank.write_addr.eq(filled[:-1]),
+                bank.write_data.eq(word[33 * k : 33 * k + 33]),
                 bank.read_addr.eq(at[:-1]),
             ]
         valid, low, high = self._valid, self._low, self._high
@@ -161,7 +230,7 @@ class Prefetch(wiring.Component):
         m.d.comb += [free.eq(~valid | take), taken.eq(shown & free)]
         with m.If(free):
             m.d.sync += [valid.eq(shown), low.eq(banks[0].read_data), high.eq(banks[1].read_data)]
-        with m.If(self.start):                      # rows of the run before may have come here since the reset
+        with m.If(self.start):  # rows of the run before may have come here since the reset
             m.d.sync += [row.eq(self.code[3:]), shown.eq(0), valid.eq(0)]
         return valid, low, high, take
 
@@ -172,11 +241,16 @@ class Prefetch(wiring.Component):
         first, second = Signal(33), Signal(33)
         m.d.comb += [first.eq(Mux(holds, held, low)), second.eq(Mux(holds, low, high))]
         left, due, begun = self._words_left, self._due, self._begun
-        none, one, last = self._none, self._one, self._last         # no word is left, one; no instruction is due
+        none, one, last = (
+            self._none,
+            self._one,
+            self._last,
+        )  # no word is left, one; no instruction is due
         packed, marked, wide = Signal(), Signal(), Signal()
         m.d.comb += [
             packed.eq(self.mode == CODE_MODES["packed"]),
-            marked.eq(packed & first[5] & first[:5].any()), wide.eq(marked | (self.mode == CODE_MODES["64"])),
+            marked.eq(packed & first[5] & first[:5].any()),
+            wide.eq(marked | (self.mode == CODE_MODES["64"])),
         ]
         beyond, there, show, free = Signal(), Signal(), Signal(), Signal()
         spare, spare_valid, new = self._spare, self._spare_valid, Signal(fetched_layout())
@@ -197,29 +271,51 @@ class Prefetch(wiring.Component):
             with m.Else():
                 m.d.sync += holds.eq(0)
             m.d.sync += [
-                due.eq(due - 1), last.eq(due == 1), left.eq(left - Mux(wide, 2, 1)),
-                none.eq(Mux(wide, left == 2, left == 1)), one.eq(Mux(wide, left == 3, left == 2)),
+                due.eq(due - 1),
+                last.eq(due == 1),
+                left.eq(left - Mux(wide, 2, 1)),
+                none.eq(Mux(wide, left == 2, left == 1)),
+                one.eq(Mux(wide, left == 3, left == 2)),
             ]
         opcode, masked, short = Signal(6), Signal(32), Signal(32)
-        m.d.comb += [opcode.eq(Cat(first[:5], first[5] & ~marked)), masked.eq(Cat(opcode, first[6:32]))]
+        m.d.comb += [
+            opcode.eq(Cat(first[:5], first[5] & ~marked)),
+            masked.eq(Cat(opcode, first[6:32])),
+        ]
         for code, lowest in _SHORT.items():
             with m.If(~wide & (opcode == code)):
                 immediate = first[lowest:32]
-                m.d.comb += [short.eq(Cat(immediate, immediate[-1].replicate(lowest))), masked.eq(Cat(opcode, first[6:lowest]))]
+                m.d.comb += [
+                    short.eq(Cat(immediate, immediate[-1].replicate(lowest))),
+                    masked.eq(Cat(opcode, first[6:lowest])),
+                ]
         m.d.comb += [
-            new.low.eq(masked), new.high.eq(Mux(wide, second[:32], short)), new.long.eq(wide),
-            new.error.eq(first[32] | wide & second[32]), new.beyond.eq(beyond),
+            new.low.eq(masked),
+            new.high.eq(Mux(wide, second[:32], short)),
+            new.long.eq(wide),
+            new.error.eq(first[32] | wide & second[32]),
+            new.beyond.eq(beyond),
         ]
-        # Two places, so that whether the reader takes one does not reach back to the buffer in the same cycle.
+        # Two places, so that whether the reader takes one does not reach back to the buffer in the
+        # same cycle.
         with m.If(~out.valid | out.ready):
-            m.d.sync += [out.valid.eq(show | spare_valid), out.payload.eq(Mux(spare_valid, spare, new)), spare_valid.eq(0)]
+            m.d.sync += [
+                out.valid.eq(show | spare_valid),
+                out.payload.eq(Mux(spare_valid, spare, new)),
+                spare_valid.eq(0),
+            ]
         with m.Elif(show):
             m.d.sync += [spare_valid.eq(1), spare.eq(new)]
         with m.If(show & beyond):
             m.d.sync += begun.eq(0)
         with m.If(self.start):
             m.d.sync += [
-                begun.eq(1), holds.eq(0), left.eq(self.code_bytes[2:]), due.eq(self.count), last.eq(self.count == 0),
-                none.eq(self.code_bytes[2:] == 0), one.eq(self.code_bytes[2:] == 1),
+                begun.eq(1),
+                holds.eq(0),
+                left.eq(self.code_bytes[2:]),
+                due.eq(self.count),
+                last.eq(self.count == 0),
+                none.eq(self.code_bytes[2:] == 0),
+                one.eq(self.code_bytes[2:] == 1),
             ]
         m.d.comb += self.ended.eq(last & none & ~out.valid & ~spare_valid)

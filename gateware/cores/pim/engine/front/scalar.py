@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scalar registers and ALU (section 4.1): one instruction a cycle, each may use the result of its predecessor."""
+"""Scalar registers and ALU (section 4.1): one instruction a cycle, each may use the result of its
+predecessor."""
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -10,7 +12,8 @@ __all__ = ["Registers", "alu"]
 
 
 class Registers(wiring.Component):
-    """32 registers of 32 bits, two read and one written in a cycle; what is written is read in the next cycle.
+    """32 registers of 32 bits, two read and one written in a cycle; what is written is read in the
+    next cycle.
 
     Parameters
     ----------
@@ -23,30 +26,51 @@ class Registers(wiring.Component):
     write : In, index : In(5), data : In(32)
     ready : Out, low for 32 cycles after a reset, in which all become 0 and nothing may be written
     """
+
     def __init__(self, *, family=None):
         self.family = family
-        super().__init__({
-            "index_a": In(5), "index_b": In(5), "a": Out(32), "b": Out(32), "write": In(1), "index": In(5), "data": In(32),
-            "ready": Out(1),
-        })
+        super().__init__(
+            {
+                "index_a": In(5),
+                "index_b": In(5),
+                "a": Out(32),
+                "b": Out(32),
+                "write": In(1),
+                "index": In(5),
+                "data": In(32),
+                "ready": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         attributes = {"ram_style": "distributed"} if self.family == "ecp5" else {}
-        m.submodules.memory = store = memory.Memory(shape=32, depth=REGISTERS_PER_CORE, init=[], attrs=attributes)
+        m.submodules.memory = store = memory.Memory(
+            shape=32, depth=REGISTERS_PER_CORE, init=[], attrs=attributes
+        )
         writer = store.write_port()
         sweep = Signal(range(REGISTERS_PER_CORE + 1))
         m.d.comb += [
-            self.ready.eq(sweep == REGISTERS_PER_CORE), writer.en.eq(self.write | ~self.ready),
-            writer.addr.eq(Mux(self.ready, self.index, sweep)), writer.data.eq(Mux(self.ready, self.data, 0)),
+            self.ready.eq(sweep == REGISTERS_PER_CORE),
+            writer.en.eq(self.write | ~self.ready),
+            writer.addr.eq(Mux(self.ready, self.index, sweep)),
+            writer.data.eq(Mux(self.ready, self.data, 0)),
         ]
         with m.If(~self.ready):
             m.d.sync += sweep.eq(sweep + 1)
         last = Signal(32, reset_less=True)
         m.d.sync += last.eq(self.data)
         for name in "ab":
-            index, reader, forward = getattr(self, f"index_{name}"), store.read_port(), Signal(name=f"forward_{name}")
-            m.d.comb += [reader.addr.eq(index), reader.en.eq(1), getattr(self, name).eq(Mux(forward, last, reader.data))]
+            index, reader, forward = (
+                getattr(self, f"index_{name}"),
+                store.read_port(),
+                Signal(name=f"forward_{name}"),
+            )
+            m.d.comb += [
+                reader.addr.eq(index),
+                reader.en.eq(1),
+                getattr(self, name).eq(Mux(forward, last, reader.data)),
+            ]
             m.d.sync += forward.eq(self.write & (self.index == index))
         return m
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scoreboard of LMem ranges: what commands in flight read and write, and whether the next one must wait (section 9).
+"""Scoreboard of LMem ranges: what commands in flight read and write, and whether the next one must
+wait (section 9).
 
-A command may go to its unit only when nothing it writes is read or written by a command in flight, and nothing it reads is written
-by one: byte for byte, within one unit too. So the units need no care for one another, and a unit may start a command before its
-predecessor is written.
+A command may go to its unit only when nothing it writes is read or written by a command in flight,
+and nothing it reads is written by one: byte for byte, within one unit too. So the units need no
+care for one another, and a unit may start a command before its predecessor is written.
 """
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -18,24 +20,38 @@ UNITS = ("matrix", "vector", "transfer")
 
 
 def slots_of(params):
-    """Slots of each unit, by name: tags of commands that may be in flight. Small machines have half as many."""
+    """Slots of each unit, by name: tags of commands that may be in flight. Small machines have half
+    as many."""
     matrix, vector, transfer = (2, 2, 4) if params["vec_bytes"] > 2 else (1, 1, 2)
-    return {"matrix": range(matrix), "vector": range(matrix, matrix + vector),
-            "transfer": range(matrix + vector, matrix + vector + transfer)}
+    return {
+        "matrix": range(matrix),
+        "vector": range(matrix, matrix + vector),
+        "transfer": range(matrix + vector, matrix + vector + transfer),
+    }
 
 
 def range_layout(params):
-    """Bytes ``first`` to ``last`` of LMem, both included, first <= last; ``used``: there is such an operand."""
-    return data.StructLayout({"first": address_bits(params), "last": address_bits(params), "used": 1})
+    """Bytes ``first`` to ``last`` of LMem, both included, first <= last; ``used``: there is such an
+    operand."""
+    return data.StructLayout(
+        {"first": address_bits(params), "last": address_bits(params), "used": 1}
+    )
 
 
 def ranges_layout(params):
     """What a command writes, and its up to two sources."""
-    return data.StructLayout({"written": range_layout(params), "read_1": range_layout(params), "read_2": range_layout(params)})
+    return data.StructLayout(
+        {
+            "written": range_layout(params),
+            "read_1": range_layout(params),
+            "read_2": range_layout(params),
+        }
+    )
 
 
 def at_most(inverted, b):
-    """Whether a <= b, of ``inverted`` = ~a: the carry of b - a. Comparisons would invert the bits of a anew for each, in LUTs of their own."""
+    """Whether a <= b, of ``inverted`` = ~a: the carry of b - a. Comparisons would invert the bits
+    of a anew for each, in LUTs of their own."""
     return (Cat(1, b) + Cat(1, inverted))[len(b) + 1]
 
 
@@ -48,34 +64,58 @@ class Scoreboard(wiring.Component):
 
     Members
     -------
-    ranges : In, of the next command; ``look``, ``more`` : In, one cycle each: compare what it writes and its first source, and what it
-        writes and its second source. ``more`` comes after ``look``, and not without a second source; no push between
-    clear : Out, from the cycle after on: nothing in flight is in the way of the command (once high it stays high until a push)
-    free_matrix, free_vector, free_transfer : Out, the unit has a free slot; tag_matrix ...: Out, which
-    push_matrix, push_vector, push_transfer : In, one cycle, one of them: the command with these ranges goes to that unit
-    done : In, array of matrix, vector, transfer: one cycle, the command with ``tag`` is complete: it is in nobody's way from the next cycle on
-    read : In, one cycle, the matrix command with ``tag`` has read its source: it may be overwritten from the next cycle on
+    ranges : In, of the next command; ``look``, ``more`` : In, one cycle each:
+        compare what it writes and its first source, and what it writes and its second source.
+        ``more`` comes after ``look``, and not without a second source; no push between
+    clear : Out, from the cycle after on:
+        nothing in flight is in the way of the command (once high it stays high until a push)
+    free_matrix, free_vector, free_transfer : Out, the unit has a free slot; tag_matrix ...:
+        Out, which
+    push_matrix, push_vector, push_transfer : In, one cycle, one of them:
+        the command with these ranges goes to that unit
+    done : In, array of matrix, vector, transfer: one cycle,
+        the command with ``tag`` is complete: it is in nobody's way from the next cycle on
+    read : In, one cycle, the matrix command with ``tag`` has read its source:
+        it may be overwritten from the next cycle on
     active : Out(8), a bit a slot: there is a command in flight
     """
+
     def __init__(self, *, params):
         self.params = params
         self.slots = slots_of(params)
         self.count = max(slot for slots in self.slots.values() for slot in slots) + 1
-        super().__init__({
-            "ranges": In(ranges_layout(params)), "look": In(1), "more": In(1), "clear": Out(1), "active": Out(8),
-            **{f"free_{unit}": Out(1) for unit in UNITS}, **{f"tag_{unit}": Out(TAG_BITS) for unit in UNITS},
-            **{f"push_{unit}": In(1) for unit in UNITS},
-            "done": In(data.ArrayLayout(progress_layout(), 3)), "read": In(progress_layout()),
-        })
+        super().__init__(
+            {
+                "ranges": In(ranges_layout(params)),
+                "look": In(1),
+                "more": In(1),
+                "clear": Out(1),
+                "active": Out(8),
+                **{f"free_{unit}": Out(1) for unit in UNITS},
+                **{f"tag_{unit}": Out(TAG_BITS) for unit in UNITS},
+                **{f"push_{unit}": In(1) for unit in UNITS},
+                "done": In(data.ArrayLayout(progress_layout(), 3)),
+                "read": In(progress_layout()),
+            }
+        )
         # What is in flight: the proof looks at it.
         # ``first`` is held inverted.
         layout = ranges_layout(params)
-        self.held = [Signal(layout, name=f"held_{slot}", reset_less=True) for slot in range(self.count)]
-        self.crosses = [Signal(name=f"crosses_{slot}", reset_less=True) for slot in range(self.count)]
+        self.held = [
+            Signal(layout, name=f"held_{slot}", reset_less=True) for slot in range(self.count)
+        ]
+        self.crosses = [
+            Signal(name=f"crosses_{slot}", reset_less=True) for slot in range(self.count)
+        ]
         self.valid = [Signal(name=f"valid_{slot}") for slot in range(self.count)]
-        # Of the matrix unit's slots: the command at hand writes what this one reads, and it still reads.
-        self.spoils = [Signal(name=f"spoils_{slot}", reset_less=True) for slot in self.slots["matrix"]]
-        self.reads = [Signal(name=f"reads_{slot}", reset_less=True) for slot in self.slots["matrix"]]
+        # Of the matrix unit's slots: the command at hand writes what this one reads, and it still
+        # reads.
+        self.spoils = [
+            Signal(name=f"spoils_{slot}", reset_less=True) for slot in self.slots["matrix"]
+        ]
+        self.reads = [
+            Signal(name=f"reads_{slot}", reset_less=True) for slot in self.slots["matrix"]
+        ]
 
     def elaborate(self, platform):
         m = Module()
@@ -83,19 +123,31 @@ class Scoreboard(wiring.Component):
         # The range as it is held, and the source that is compared in this cycle.
         new = {}
         for name in ("written", "read_1", "read_2"):
-            given, new[name] = self.ranges[name], Signal(range_layout(self.params), name=f"new_{name}")
-            m.d.comb += [new[name].first.eq(~given.first), new[name].last.eq(given.last), new[name].used.eq(given.used)]
+            given, new[name] = (
+                self.ranges[name],
+                Signal(range_layout(self.params), name=f"new_{name}"),
+            )
+            m.d.comb += [
+                new[name].first.eq(~given.first),
+                new[name].last.eq(given.last),
+                new[name].used.eq(given.used),
+            ]
         written, read = new["written"], Signal(range_layout(self.params), name="read")
         m.d.comb += read.eq(Mux(self.more, new["read_2"], new["read_1"]))
 
         def overlap(one, other):
-            return one.used & other.used & at_most(one.first, other.last) & at_most(other.first, one.last)
+            return (
+                one.used
+                & other.used
+                & at_most(one.first, other.last)
+                & at_most(other.first, one.last)
+            )
 
         for number, unit in enumerate(UNITS):
             slots, push = self.slots[unit], getattr(self, f"push_{unit}")
             done, free = self.done[number], getattr(self, f"free_{unit}")
             m.d.comb += free.eq(~Cat(self.valid[slot] for slot in slots).all())
-            for slot in reversed(slots):                # the lowest free one
+            for slot in reversed(slots):  # the lowest free one
                 with m.If(~self.valid[slot]):
                     m.d.comb += getattr(self, f"tag_{unit}").eq(slot)
             for slot in slots:
@@ -103,7 +155,11 @@ class Scoreboard(wiring.Component):
                 over = Signal(name=f"over_{slot}")
                 m.d.comb += over.eq(done.done & (done.tag == slot))
                 with m.If(push & (getattr(self, f"tag_{unit}") == slot)):
-                    m.d.sync += [valid.eq(1), held.written.eq(written), held.read_1.eq(new["read_1"])]
+                    m.d.sync += [
+                        valid.eq(1),
+                        held.written.eq(written),
+                        held.read_1.eq(new["read_1"]),
+                    ]
                     if unit == "vector":
                         m.d.sync += held.read_2.eq(new["read_2"])
                 with m.If(over):

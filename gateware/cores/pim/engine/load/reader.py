@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Range reader of LOAD: ranges of memory to beats."""
+
 from amaranth import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -16,7 +17,8 @@ _OUTSTANDING = 4
 
 
 class RangeReader(wiring.Component):
-    """Reads ranges one after the other, in bursts of 256 beats, four under way, until it is stopped.
+    """Reads ranges one after the other, in bursts of 256 beats, four under way, until it is
+    stopped.
 
     Parameters
     ----------
@@ -24,46 +26,68 @@ class RangeReader(wiring.Component):
 
     Members
     -------
-    ask : In(stream): ``address`` (a multiple of the beat), ``beats`` (at least 1). The next range is asked for while beats of this
-        one are to come.
+    ask : In(stream): ``address`` (a multiple of the beat), ``beats`` (at least 1).
+        The next range is asked for while beats of this one are to come.
     stop : In, level: ranges not asked for yet never will be, what was asked is swallowed
     idle : Out, nothing is under way
     beats : Out(stream): ``data``, ``error``; without latency from the port
     memory : Out(MemoryPort)
     """
+
     def __init__(self, *, beat_bytes):
         self.beat_bytes = beat_bytes
         port = MemoryPort(beat_bytes)
-        super().__init__({
-            "ask": In(stream.Signature(data.StructLayout({"address": unsigned(32), "beats": unsigned(BEATS_BITS)}))),
-            "stop": In(1), "idle": Out(1),
-            "beats": Out(stream.Signature(data.StructLayout({"data": unsigned(8 * beat_bytes), "error": unsigned(1)}))),
-            "memory": Out(port),
-        })
+        super().__init__(
+            {
+                "ask": In(
+                    stream.Signature(
+                        data.StructLayout({"address": unsigned(32), "beats": unsigned(BEATS_BITS)})
+                    )
+                ),
+                "stop": In(1),
+                "idle": Out(1),
+                "beats": Out(
+                    stream.Signature(
+                        data.StructLayout({"data": unsigned(8 * beat_bytes), "error": unsigned(1)})
+                    )
+                ),
+                "memory": Out(port),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         port, ask = self.memory, self.ask
         shift = exact_log2(self.beat_bytes)
-        address, left = Signal(32 - shift), Signal(BEATS_BITS)      # what is not asked for yet
-        flying = Signal(range(_OUTSTANDING + 1))                    # requests offered and not answered
+        address, left = Signal(32 - shift), Signal(BEATS_BITS)  # what is not asked for yet
+        flying = Signal(range(_OUTSTANDING + 1))  # requests offered and not answered
         took, ended = Signal(), Signal()
         last = Signal()
         m.d.comb += [
-            last.eq(left <= MAX_BEATS), took.eq((left != 0) & (flying != _OUTSTANDING) & ~self.stop & (~port.req.valid | port.req.ready)),
+            last.eq(left <= MAX_BEATS),
+            took.eq(
+                (left != 0)
+                & (flying != _OUTSTANDING)
+                & ~self.stop
+                & (~port.req.valid | port.req.ready)
+            ),
             ended.eq(port.r.valid & port.r.ready & port.r.payload.last),
             ask.ready.eq((left == 0) & ~self.stop),
             self.idle.eq((flying == 0) & ((left == 0) | self.stop)),
-            self.beats.valid.eq(port.r.valid & ~self.stop), port.r.ready.eq(self.beats.ready | self.stop),
-            self.beats.payload.data.eq(port.r.payload.data), self.beats.payload.error.eq(port.r.payload.error),
+            self.beats.valid.eq(port.r.valid & ~self.stop),
+            port.r.ready.eq(self.beats.ready | self.stop),
+            self.beats.payload.data.eq(port.r.payload.data),
+            self.beats.payload.error.eq(port.r.payload.error),
             port.ack.ready.eq(1),
         ]
         m.d.sync += flying.eq(flying + took - ended)
         with m.If(took):
             m.d.sync += [
-                port.req.valid.eq(1), port.req.payload.address.eq(address << shift),
+                port.req.valid.eq(1),
+                port.req.payload.address.eq(address << shift),
                 port.req.payload.beats.eq(Mux(last, left - 1, MAX_BEATS - 1)),
-                address.eq(address + MAX_BEATS), left.eq(Mux(last, 0, left - MAX_BEATS)),
+                address.eq(address + MAX_BEATS),
+                left.eq(Mux(last, 0, left - MAX_BEATS)),
             ]
         with m.Elif(port.req.ready):
             m.d.sync += port.req.valid.eq(0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bias prefetch of a ``mvmul``: biases and the half of the last place, added to the sums before their shift."""
+"""Bias prefetch of a ``mvmul``: biases and the half of the last place, added to the sums before
+their shift."""
+
 from amaranth import Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -18,7 +20,8 @@ SHIFT_MOST = 35
 
 
 class Addends(wiring.Component):
-    """One word a cycle out of the bias store, into a ring of lane groups; without a bias a whole group of the same constant a cycle.
+    """One word a cycle out of the bias store, into a ring of lane groups; without a bias a whole
+    group of the same constant a cycle.
 
     Parameters
     ----------
@@ -26,22 +29,36 @@ class Addends(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, while not ``busy``; cols (less one), has_bias, half : In, with it: the constant to be added to all
+    start : In, one cycle, while not ``busy``; cols (less one), has_bias, half : In, with it:
+        the constant to be added to all
     base_valid, base : In: the place of the first bias, one cycle, after ``start``
     busy : Out: words are still to be fetched
     address : Out; bias : In, two cycles later
-    available : Out: the oldest group is whole; values : Out: an array of its lanes' addends; take : In: the next one, please
+    available : Out: the oldest group is whole; values : Out: an array of its lanes' addends;
+        take : In: the next one, please
     """
+
     def __init__(self, *, params):
         self.params = params
         groups, self.lanes = lane_groups(params)
         # Two tiles where the ring is distributed RAM, one where it is registers.
         self.depth = max(2, 1 << ceil_log2(2 * groups if self.lanes > 1 else groups))
-        super().__init__({
-            "start": In(1), "cols": In(10), "has_bias": In(1), "half": In(SUM_BITS), "base_valid": In(1), "base": In(bias_bits(params)),
-            "busy": Out(1), "address": Out(bias_bits(params)), "bias": In(32),
-            "available": Out(1), "values": Out(signed(SUM_BITS)).array(self.lanes), "take": In(1),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "cols": In(10),
+                "has_bias": In(1),
+                "half": In(SUM_BITS),
+                "base_valid": In(1),
+                "base": In(bias_bits(params)),
+                "busy": Out(1),
+                "address": Out(bias_bits(params)),
+                "bias": In(32),
+                "available": Out(1),
+                "values": Out(signed(SUM_BITS)).array(self.lanes),
+                "take": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -49,7 +66,7 @@ class Addends(wiring.Component):
         has_bias, half = Signal(reset_less=True), Signal(SUM_BITS, reset_less=True)
         fetching, left = Signal(), Signal(10, reset_less=True)
         bank, slot = Signal(split), Signal(range(self.depth))
-        held = Signal(range(self.depth + 1))                # groups begun... and not taken yet
+        held = Signal(range(self.depth + 1))  # groups begun... and not taken yet
         fetch, whole = Signal(), Signal()
         m.d.comb += [
             fetch.eq(fetching & (held != self.depth)),
@@ -62,11 +79,14 @@ class Addends(wiring.Component):
                 m.d.sync += [bank.eq(0), slot.eq(slot + 1)]
             with m.If(left == 0):
                 m.d.sync += fetching.eq(0)
-        ready = Signal()                                    # without a bias at once, else when its place is known
+        ready = Signal()  # without a bias at once, else when its place is known
         with m.If(self.start):
             m.d.sync += [
-                has_bias.eq(self.has_bias), half.eq(self.half), left.eq(Mux(self.has_bias, self.cols, self.cols[split:])),
-                fetching.eq(~self.has_bias), ready.eq(self.has_bias),
+                has_bias.eq(self.has_bias),
+                half.eq(self.half),
+                left.eq(Mux(self.has_bias, self.cols, self.cols[split:])),
+                fetching.eq(~self.has_bias),
+                ready.eq(self.has_bias),
             ]
         with m.If(self.base_valid & ready):
             m.d.sync += [fetching.eq(1), self.address.eq(self.base), ready.eq(0)]
@@ -75,8 +95,10 @@ class Addends(wiring.Component):
         stages = []
         state = fetch, whole, bank, slot
         for k in range(3):
-            later = tuple(Signal(len(value), name=f"{name}_{k}") for name, value in
-                          zip(("fetch", "whole", "bank", "slot"), state, strict=True))
+            later = tuple(
+                Signal(len(value), name=f"{name}_{k}")
+                for name, value in zip(("fetch", "whole", "bank", "slot"), state, strict=True)
+            )
             m.d.sync += [after.eq(now) for after, now in zip(later, state, strict=True)]
             stages.append(later)
             state = later
@@ -85,15 +107,21 @@ class Addends(wiring.Component):
         write, complete, at_bank, at_slot = stages[-1]
         get = Signal(range(self.depth))
         for k in range(self.lanes):
-            m.submodules[f"ring_{k}"] = ring = memory.Memory(shape=SUM_BITS, depth=self.depth, init=[])
+            m.submodules[f"ring_{k}"] = ring = memory.Memory(
+                shape=SUM_BITS, depth=self.depth, init=[]
+            )
             put, look = ring.write_port(), ring.read_port(domain="comb")
             m.d.comb += [
-                put.en.eq(write & (~has_bias | (at_bank == k))), put.addr.eq(at_slot), put.data.eq(addend),
-                look.addr.eq(get), self.values[k].eq(look.data),
+                put.en.eq(write & (~has_bias | (at_bank == k))),
+                put.addr.eq(at_slot),
+                put.data.eq(addend),
+                look.addr.eq(get),
+                self.values[k].eq(look.data),
             ]
         count = Signal(range(self.depth + 1))
         m.d.sync += [count.eq(count + (write & complete) - self.take), get.eq(get + self.take)]
         m.d.comb += [
-            self.available.eq(count != 0), self.busy.eq(fetching | ready | stages[0][0] | stages[1][0] | stages[2][0]),
+            self.available.eq(count != 0),
+            self.busy.eq(fetching | ready | stages[0][0] | stages[1][0] | stages[2][0]),
         ]
         return m

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Input stream of a ``mvmul``: words of LMem ahead of time, one element of them a cycle."""
+
 from amaranth import Array, Cat, Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -23,30 +24,50 @@ class InputReader(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, while not ``active``; src, words, tiles : In, with it: byte address, words of the vector less one, tiles less one
+    start : In, one cycle, while not ``active``; src, words, tiles : In, with it:
+        byte address, words of the vector less one, tiles less one
     active : Out: words are still to be asked for
     read : Out(LMemRead)
-    available : Out: there is a word to take steps from; use : In: this cycle's step is the last with its word
-    word : Out: the oldest word, from two cycles after ``available`` says so; drop : In, two cycles after ``use``: the next, please
+    available : Out: there is a word to take steps from; use : In:
+        this cycle's step is the last with its word
+    word : Out: the oldest word, from two cycles after ``available`` says so; drop : In,
+        two cycles after ``use``: the next, please
     """
+
     def __init__(self, *, params):
         self.params = params
-        super().__init__({
-            "start": In(1), "src": In(address_bits(params)), "words": In(11), "tiles": In(10), "active": Out(1),
-            "read": Out(LMemRead(params)), "available": Out(1), "use": In(1),
-            "word": Out(8 * lmem_word_bytes(params)), "drop": In(1),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "src": In(address_bits(params)),
+                "words": In(11),
+                "tiles": In(10),
+                "active": Out(1),
+                "read": Out(LMemRead(params)),
+                "available": Out(1),
+                "use": In(1),
+                "word": Out(8 * lmem_word_bytes(params)),
+                "drop": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         step = lmem_word_bytes(self.params)
-        src, pointer = Signal.like(self.src, reset_less=True), Signal.like(self.src, reset_less=True)
-        words, left = Signal.like(self.words, reset_less=True), Signal.like(self.words, reset_less=True)
+        src, pointer = (
+            Signal.like(self.src, reset_less=True),
+            Signal.like(self.src, reset_less=True),
+        )
+        words, left = (
+            Signal.like(self.words, reset_less=True),
+            Signal.like(self.words, reset_less=True),
+        )
         tiles = Signal.like(self.tiles, reset_less=True)
-        owed = Signal(range(DEPTH + 1))                     # words asked for and not dropped yet
+        owed = Signal(range(DEPTH + 1))  # words asked for and not dropped yet
         asked = Signal()
         m.d.comb += [
-            self.read.request.valid.eq(self.active & (owed != DEPTH)), self.read.request.payload.eq(pointer),
+            self.read.request.valid.eq(self.active & (owed != DEPTH)),
+            self.read.request.payload.eq(pointer),
             asked.eq(self.read.request.valid & self.read.request.ready),
         ]
         m.d.sync += owed.eq(owed + asked - self.drop)
@@ -58,7 +79,11 @@ class InputReader(wiring.Component):
                     m.d.sync += self.active.eq(0)
         with m.If(self.start):
             m.d.sync += [
-                self.active.eq(1), src.eq(self.src), pointer.eq(self.src), words.eq(self.words), left.eq(self.words),
+                self.active.eq(1),
+                src.eq(self.src),
+                pointer.eq(self.src),
+                words.eq(self.words),
+                left.eq(self.words),
                 tiles.eq(self.tiles),
             ]
 
@@ -72,7 +97,10 @@ class InputReader(wiring.Component):
         put, get = Signal(range(DEPTH)), Signal(range(DEPTH))
         m.d.sync += [put.eq(put + self.read.valid), get.eq(get + self.drop)]
         m.d.comb += [
-            write.en.eq(self.read.valid), write.addr.eq(put), write.data.eq(self.read.data), read.addr.eq(get),
+            write.en.eq(self.read.valid),
+            write.addr.eq(put),
+            write.data.eq(self.read.data),
+            read.addr.eq(get),
             # The first word is wanted in the cycle in which it comes.
             self.word.eq(Mux(self.read.valid & (put == get), self.read.data, read.data)),
         ]
@@ -80,8 +108,13 @@ class InputReader(wiring.Component):
 
 
 def input_element_layout(params):
-    """Which element of a word: ``index`` in units of its size, ``width`` its bits less one, ``last``: the word's last to be used."""
-    return {"index": exact_log2(lmem_word_bytes(params)), "width": exact_log2(params["x_bits"]), "last": 1}
+    """Which element of a word: ``index`` in units of its size, ``width`` its bits less one,
+    ``last``: the word's last to be used."""
+    return {
+        "index": exact_log2(lmem_word_bytes(params)),
+        "width": exact_log2(params["x_bits"]),
+        "last": 1,
+    }
 
 
 class InputSelect(wiring.Component):
@@ -96,13 +129,18 @@ class InputSelect(wiring.Component):
     word : In; index, width : In, see :func:`input_element_layout`
     x : Out, one cycle later, of one cycle's logic: to be registered
     """
+
     def __init__(self, *, params):
         self.params = params
         layout = input_element_layout(params)
-        super().__init__({
-            "word": In(8 * lmem_word_bytes(params)), "index": In(layout["index"]), "width": In(layout["width"]),
-            "x": Out(signed(params["x_bits"])),
-        })
+        super().__init__(
+            {
+                "word": In(8 * lmem_word_bytes(params)),
+                "index": In(layout["index"]),
+                "width": In(layout["width"]),
+                "x": Out(signed(params["x_bits"])),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -113,14 +151,17 @@ class InputSelect(wiring.Component):
             m.d.sync += element.eq(Array(data)[self.index] if step > 1 else data[0])
         else:
             wide = self.width[3]
-            low = Mux(wide, (self.index << 1)[:len(self.index)], self.index)
+            low = Mux(wide, (self.index << 1)[: len(self.index)], self.index)
             high = data[1] if step == 2 else Array(data[1::2])[self.index[:-1]]
             m.d.sync += [element[:8].eq(Array(data)[low]), element[8:].eq(high)]
         keep, sign = Signal(bits, reset_less=True), Signal(bits, reset_less=True)
         m.d.sync += [
-            keep.eq(Cat(1, thermometer(m, Cat(self.width, 0), bits - 1, "width"))), sign.eq(Cat(self.width == b for b in range(bits))),
+            keep.eq(Cat(1, thermometer(m, Cat(self.width, 0), bits - 1, "width"))),
+            sign.eq(Cat(self.width == b for b in range(bits))),
         ]
         negative = Signal()
         m.d.comb += negative.eq((element & sign).any())
-        m.d.comb += self.x.eq(Cat(Mux(keep[b], element[b], negative) for b in range(bits)).as_signed())
+        m.d.comb += self.x.eq(
+            Cat(Mux(keep[b], element[b], negative) for b in range(bits)).as_signed()
+        )
         return m

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Multipliers and accumulators of the matrix unit, in groups that lag behind one another by a cycle each."""
+"""Multipliers and accumulators of the matrix unit, in groups that lag behind one another by a cycle
+each."""
+
 from amaranth import Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -17,7 +19,8 @@ def multiplier_kind(params, family):
 
 
 class MatrixLanes(wiring.Component):
-    """Sums of products: a step is one input element times a row of weights; sums of a tile stand until those of the next are complete.
+    """Sums of products: a step is one input element times a row of weights; sums of a tile stand
+    until those of the next are complete.
 
     Parameters
     ----------
@@ -27,10 +30,13 @@ class MatrixLanes(wiring.Component):
     Members
     -------
     step, last : In: a step is made, the last of its tile
-    x : In, weights : In, array of groups: three cycles after their step, and those of group ``g`` of the weights ``g`` cycles later
-    sums : Out, array of all lanes' sums; those of group ``g`` stand from :attr:`LATENCY` + ``g`` cycles after the last step
+    x : In, weights : In, array of groups: three cycles after their step,
+        and those of group ``g`` of the weights ``g`` cycles later
+    sums : Out, array of all lanes' sums;
+        those of group ``g`` stand from :attr:`LATENCY` + ``g`` cycles after the last step
     busy : Out: a step has not reached the last group's sums yet
     """
+
     #: Operands arrive after three cycles, take three in the multiplier, and one in the accumulator.
     LATENCY = 3 + PipelinedMultipliers.LATENCY + 1
 
@@ -40,11 +46,16 @@ class MatrixLanes(wiring.Component):
         self.groups, self.group_lanes = lane_groups(params)
         #: Products of 1,024 rows.
         self.width = params["x_bits"] + 8 + 10
-        super().__init__({
-            "step": In(1), "last": In(1), "x": In(signed(params["x_bits"])),
-            "weights": In(8 * self.group_lanes).array(self.groups), "sums": Out(signed(self.width)).array(params["lanes"]),
-            "busy": Out(1),
-        })
+        super().__init__(
+            {
+                "step": In(1),
+                "last": In(1),
+                "x": In(signed(params["x_bits"])),
+                "weights": In(8 * self.group_lanes).array(self.groups),
+                "sums": Out(signed(self.width)).array(params["lanes"]),
+                "busy": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -53,18 +64,32 @@ class MatrixLanes(wiring.Component):
         under_way = []
         for k in range(self.LATENCY - 1 + self.groups - 1):
             before = step, last, clear
-            step, last, clear = Signal(name=f"step_{k}"), Signal(name=f"last_{k}"), Signal(name=f"clear_{k}", init=1)
-            m.d.sync += [after.eq(now) for after, now in zip((step, last, clear), before, strict=True)]
+            step, last, clear = (
+                Signal(name=f"step_{k}"),
+                Signal(name=f"last_{k}"),
+                Signal(name=f"clear_{k}", init=1),
+            )
+            m.d.sync += [
+                after.eq(now) for after, now in zip((step, last, clear), before, strict=True)
+            ]
             under_way.append((step, last, clear))
         x = self.x
         kind = multiplier_kind(self.params, self.family)
         for g in range(self.groups):
             m.submodules[f"group_{g}"] = products = PipelinedMultipliers(
-                lanes=self.group_lanes, a_width=self.params["x_bits"], b_width=8, kind=kind, family=self.family)
+                lanes=self.group_lanes,
+                a_width=self.params["x_bits"],
+                b_width=8,
+                kind=kind,
+                family=self.family,
+            )
             add, take, clear = under_way[self.LATENCY - 2 + g]
             for k in range(self.group_lanes):
                 lane = g * self.group_lanes + k
-                m.d.comb += [products.a[k].eq(x), products.b[k].eq(self.weights[g].word_select(k, 8).as_signed())]
+                m.d.comb += [
+                    products.a[k].eq(x),
+                    products.b[k].eq(self.weights[g].word_select(k, 8).as_signed()),
+                ]
                 total = Signal(signed(self.width), name=f"total_{lane}", reset_less=True)
                 following = Signal(signed(self.width), name=f"following_{lane}")
                 held = Signal(signed(self.width), name=f"sum_{lane}", reset_less=True)

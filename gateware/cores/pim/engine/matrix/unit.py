@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The matrix unit: one ``mvmul`` after another, ``lanes`` products a cycle (specification, sections 4.2 and 9)."""
+"""The matrix unit: one ``mvmul`` after another, ``lanes`` products a cycle (specification, sections
+4.2 and 9)."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -21,8 +23,9 @@ __all__ = ["MatrixUnit"]
 class MatrixUnit(wiring.Component):
     """Multiplies vectors of LMem by the matrices of array groups.
 
-    A command takes ``rows * ceil(cols / lanes)`` cycles; the next one's follow without a gap where matrices have at least some 16 rows
-    (with biases: as many rows as a tile has columns). Its results are written while the next tile, or command, is computed.
+    A command takes ``rows * ceil(cols / lanes)`` cycles; the next one's follow without a gap where
+    matrices have at least some 16 rows (with biases: as many rows as a tile has columns). Its
+    results are written while the next tile, or command, is computed.
 
     Parameters
     ----------
@@ -32,25 +35,37 @@ class MatrixUnit(wiring.Component):
     Members
     -------
     command : In(stream of :func:`~.commands.matrix_layout`)
-    progress : Out, see :func:`~.commands.progress_layout`; ends : Out, the same a cycle earlier; reads : Out, likewise: the command's source has been
-        read, and may be overwritten
+    progress : Out, see :func:`~.commands.progress_layout`; ends : Out,
+        the same a cycle earlier; reads : Out, likewise: the command's source has been read, and may
+        be overwritten
     busy : Out: a command is under way (from the cycle after it was taken until ``done``)
     read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the matrix unit
     weights_write : In(stream of :func:`~.commands.weights_layout`)
-    ids_group, ids_index : Out; ids : In; bias_address : Out; bias : In: see :class:`~..load.groups.GroupStore`
+    ids_group, ids_index : Out; ids : In; bias_address : Out; bias : In:
+        see :class:`~..load.groups.GroupStore`
     """
+
     def __init__(self, *, params, family=None):
         check_family(family)
         self.params, self.family = params, family
         self.weights = WeightMemory(params=params, family=family)
-        super().__init__({
-            "command": In(stream.Signature(matrix_layout(params))), "progress": Out(progress_layout()), "ends": Out(progress_layout()), "reads": Out(progress_layout()),
-            "busy": Out(1),
-            "read": Out(LMemRead(params)), "write": Out(LMemWrite(params)),
-            "weights_write": In(self.weights.write.signature.flip()),
-            "ids_group": Out(commands.group_bits(params)), "ids_index": Out(4), "ids": In(commands.ids_layout(params)),
-            "bias_address": Out(commands.bias_bits(params)), "bias": In(32),
-        })
+        super().__init__(
+            {
+                "command": In(stream.Signature(matrix_layout(params))),
+                "progress": Out(progress_layout()),
+                "ends": Out(progress_layout()),
+                "reads": Out(progress_layout()),
+                "busy": Out(1),
+                "read": Out(LMemRead(params)),
+                "write": Out(LMemWrite(params)),
+                "weights_write": In(self.weights.write.signature.flip()),
+                "ids_group": Out(commands.group_bits(params)),
+                "ids_index": Out(4),
+                "ids": In(commands.ids_layout(params)),
+                "bias_address": Out(commands.bias_bits(params)),
+                "bias": In(32),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -73,17 +88,29 @@ class MatrixUnit(wiring.Component):
         wide = command.ibiw > 8
         half = Signal(SUM_BITS)
         front = Signal(post_layout(params), reset_less=True)
-        front_rows, front_width, front_wide = Signal(10, reset_less=True), Signal(4, reset_less=True), Signal(reset_less=True)
+        front_rows, front_width, front_wide = (
+            Signal(10, reset_less=True),
+            Signal(4, reset_less=True),
+            Signal(reset_less=True),
+        )
         last_word = Signal(11)
         m.d.comb += [
-            self.command.ready.eq(~(waiting & ~steps.taken | reader.active | array_ids.active | addends.busy)),
+            self.command.ready.eq(
+                ~(waiting & ~steps.taken | reader.active | array_ids.active | addends.busy)
+            ),
             start.eq(self.command.valid & self.command.ready),
             half.eq(Cat(command.round & (command.shift == k + 1) for k in range(SHIFT_MOST - 1))),
             last_word.eq(Mux(wide, rows << 1 | 1, rows)),
-            reader.start.eq(start), reader.src.eq(command.src), reader.words.eq(last_word[exact_log2(lmem_word_bytes(params)):]),
-            reader.tiles.eq(cols[exact_log2(params["lanes"]):]),
-            array_ids.start.eq(start), array_ids.rows.eq(rows), array_ids.cols.eq(cols),
-            addends.start.eq(start), addends.cols.eq(cols), addends.half.eq(half),
+            reader.start.eq(start),
+            reader.src.eq(command.src),
+            reader.words.eq(last_word[exact_log2(lmem_word_bytes(params)) :]),
+            reader.tiles.eq(cols[exact_log2(params["lanes"]) :]),
+            array_ids.start.eq(start),
+            array_ids.rows.eq(rows),
+            array_ids.cols.eq(cols),
+            addends.start.eq(start),
+            addends.cols.eq(cols),
+            addends.half.eq(half),
             addends.has_bias.eq(command.has_bias if params["bias_words"] else 0),
         ]
         # All words have been asked for: what is written from now on comes behind them.
@@ -96,13 +123,25 @@ class MatrixUnit(wiring.Component):
             m.d.sync += waiting.eq(0)
         with m.If(start):
             m.d.sync += [
-                waiting.eq(1), front.dst.eq(command.dst), front.cols.eq(cols), front.obiw.eq(command.obiw),
-                front.shift.eq(command.shift), front.relu.eq(command.relu), front.tag.eq(command.tag),
-                front_rows.eq(rows), front_width.eq(command.ibiw - 1), front_wide.eq(wide), self.ids_group.eq(command.group),
+                waiting.eq(1),
+                front.dst.eq(command.dst),
+                front.cols.eq(cols),
+                front.obiw.eq(command.obiw),
+                front.shift.eq(command.shift),
+                front.relu.eq(command.relu),
+                front.tag.eq(command.tag),
+                front_rows.eq(rows),
+                front_width.eq(command.ibiw - 1),
+                front_wide.eq(wide),
+                self.ids_group.eq(command.group),
             ]
         m.d.comb += [
-            self.ids_index.eq(array_ids.index), array_ids.ids.eq(self.ids), addends.base_valid.eq(array_ids.first),
-            addends.base.eq(self.ids.bias), self.bias_address.eq(addends.address), addends.bias.eq(self.bias),
+            self.ids_index.eq(array_ids.index),
+            array_ids.ids.eq(self.ids),
+            addends.base_valid.eq(array_ids.first),
+            addends.base.eq(self.ids.bias),
+            self.bias_address.eq(addends.address),
+            addends.bias.eq(self.bias),
         ]
 
         # Steps
@@ -110,21 +149,38 @@ class MatrixUnit(wiring.Component):
         with m.If(steps.taken):
             m.d.sync += current.eq(front)
         m.d.comb += [
-            steps.offer.eq(waiting), steps.rows.eq(front_rows), steps.cols.eq(front.cols), steps.width.eq(front_width),
-            steps.wide.eq(front_wide), steps.word.eq(reader.available), steps.array_valid.eq(array_ids.valid),
-            steps.array.eq(array_ids.array), steps.room.eq(post.room), array_ids.next.eq(steps.next_array),
-            reader.use.eq(steps.step & steps.word_last), weights.row.eq(steps.row),
-            lanes.step.eq(steps.step), lanes.last.eq(steps.tile_last),
+            steps.offer.eq(waiting),
+            steps.rows.eq(front_rows),
+            steps.cols.eq(front.cols),
+            steps.width.eq(front_width),
+            steps.wide.eq(front_wide),
+            steps.word.eq(reader.available),
+            steps.array_valid.eq(array_ids.valid),
+            steps.array.eq(array_ids.array),
+            steps.room.eq(post.room),
+            array_ids.next.eq(steps.next_array),
+            reader.use.eq(steps.step & steps.word_last),
+            weights.row.eq(steps.row),
+            lanes.step.eq(steps.step),
+            lanes.last.eq(steps.tile_last),
         ]
         # An element is taken out of its word two cycles after its step.
         index, width, drop = steps.index, steps.element_width, reader.use
         for k in range(2):
-            later = (Signal.like(index, name=f"index_{k}", reset_less=True), Signal.like(width, name=f"width_{k}", reset_less=True),
-                     Signal(name=f"drop_{k}"))
-            m.d.sync += [after.eq(now) for after, now in zip(later, (index, width, drop), strict=True)]
+            later = (
+                Signal.like(index, name=f"index_{k}", reset_less=True),
+                Signal.like(width, name=f"width_{k}", reset_less=True),
+                Signal(name=f"drop_{k}"),
+            )
+            m.d.sync += [
+                after.eq(now) for after, now in zip(later, (index, width, drop), strict=True)
+            ]
             index, width, drop = later
         m.d.comb += [
-            select.word.eq(reader.word), select.index.eq(index), select.width.eq(width), reader.drop.eq(drop),
+            select.word.eq(reader.word),
+            select.index.eq(index),
+            select.width.eq(width),
+            reader.drop.eq(drop),
             lanes.x.eq(select.x),
         ]
         for g in range(lanes.groups):
@@ -137,8 +193,15 @@ class MatrixUnit(wiring.Component):
             m.d.sync += later.eq(arrived)
             arrived = later
         m.d.comb += [
-            post.tile.eq(steps.tile_last), post.first.eq(steps.first_tile), post.last.eq(steps.last_tile), post.command.eq(current),
-            post.arrived.eq(arrived), post.available.eq(addends.available), addends.take.eq(post.take), self.progress.eq(post.progress), self.ends.eq(post.ends),
+            post.tile.eq(steps.tile_last),
+            post.first.eq(steps.first_tile),
+            post.last.eq(steps.last_tile),
+            post.command.eq(current),
+            post.arrived.eq(arrived),
+            post.available.eq(addends.available),
+            addends.take.eq(post.take),
+            self.progress.eq(post.progress),
+            self.ends.eq(post.ends),
             self.busy.eq(waiting | steps.running | post.busy | self.progress.done),
         ]
         for k in range(params["lanes"]):

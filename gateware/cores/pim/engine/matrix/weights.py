@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The arrays of a processor: a memory of ``lanes`` weights a cycle, its lanes in groups that are read one cycle after another.
+"""The arrays of a processor: a memory of ``lanes`` weights a cycle, its lanes in groups that are
+read one cycle after another.
 
-A group's address register takes the address of the group before it: no net goes to all memories at once, and the groups' results come one
-after another, as the matrix unit writes them.
+A group's address register takes the address of the group before it: no net goes to all memories at
+once, and the groups' results come one after another, as the matrix unit writes them.
 """
+
 from amaranth import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -39,8 +41,10 @@ class WeightMemory(wiring.Component):
     -------
     write : In(stream of :func:`~.commands.weights_layout`); while nothing is read
     row : In: (array * xb_rows + row) * xb_cols/lanes + tile within the array
-    data : Out, array of groups: the lanes of group ``g``, lowest first, :attr:`LATENCY` + ``g`` cycles after ``row``
+    data : Out, array of groups: the lanes of group ``g``, lowest first,
+        :attr:`LATENCY` + ``g`` cycles after ``row``
     """
+
     LATENCY = 3
 
     def __init__(self, *, params, family=None):
@@ -48,10 +52,13 @@ class WeightMemory(wiring.Component):
         self.params, self.family = params, family
         self.groups, self.group_lanes = lane_groups(params)
         self.depth = weight_rows(params)
-        super().__init__({
-            "write": In(stream.Signature(weights_layout(params))), "row": In(ceil_log2(self.depth)),
-            "data": Out(8 * self.group_lanes).array(self.groups),
-        })
+        super().__init__(
+            {
+                "write": In(stream.Signature(weights_layout(params))),
+                "row": In(ceil_log2(self.depth)),
+                "data": Out(8 * self.group_lanes).array(self.groups),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -60,15 +67,24 @@ class WeightMemory(wiring.Component):
 
         # A chunk is part of a row, or several rows, which are written one after another.
         chunk = self.write.payload
-        data, row = Signal(8 * CHUNK_BYTES, reset_less=True), Signal(bits, name="write_row", reset_less=True)
+        data, row = (
+            Signal(8 * CHUNK_BYTES, reset_less=True),
+            Signal(bits, name="write_row", reset_less=True),
+        )
         enable = Signal(self.groups)
         if lanes >= CHUNK_BYTES:
             split = exact_log2(lanes // CHUNK_BYTES)
-            covered = CHUNK_BYTES // per_group                  # groups of a chunk
+            covered = CHUNK_BYTES // per_group  # groups of a chunk
             m.d.comb += self.write.ready.eq(1)
             m.d.sync += [
-                data.eq(chunk.data), row.eq(chunk.address[split:]),
-                enable.eq(Cat((self.write.valid & (chunk.address[:split] == g // covered)) for g in range(self.groups))),
+                data.eq(chunk.data),
+                row.eq(chunk.address[split:]),
+                enable.eq(
+                    Cat(
+                        (self.write.valid & (chunk.address[:split] == g // covered))
+                        for g in range(self.groups)
+                    )
+                ),
             ]
             parts = [data.word_select(g % covered, 8 * per_group) for g in range(self.groups)]
         else:
@@ -76,7 +92,8 @@ class WeightMemory(wiring.Component):
             step = Signal(steps)
             m.d.comb += self.write.ready.eq(step.all())
             m.d.sync += [
-                data[:8 * lanes].eq(chunk.data.word_select(step, 8 * lanes)), row.eq(Cat(step, chunk.address)),
+                data[: 8 * lanes].eq(chunk.data.word_select(step, 8 * lanes)),
+                row.eq(Cat(step, chunk.address)),
                 enable.eq(self.write.valid.replicate(self.groups)),
             ]
             with m.If(self.write.valid):
@@ -91,9 +108,14 @@ class WeightMemory(wiring.Component):
             rows.append(held)
             address = held
         for g in range(self.groups):
-            m.submodules[f"group_{g}"] = ram = BlockRAM(width=8 * per_group, depth=self.depth, family=self.family)
+            m.submodules[f"group_{g}"] = ram = BlockRAM(
+                width=8 * per_group, depth=self.depth, family=self.family
+            )
             m.d.comb += [
-                ram.read_addr.eq(rows[g]), self.data[g].eq(ram.read_data),
-                ram.write_en.eq(enable[g]), ram.write_addr.eq(row), ram.write_data.eq(parts[g]),
+                ram.read_addr.eq(rows[g]),
+                self.data[g].eq(ram.read_data),
+                ram.write_en.eq(enable[g]),
+                ram.write_addr.eq(row),
+                ram.write_data.eq(parts[g]),
             ]
         return m

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfer ledger: completion data of transfers in flight, and multiplications of an instruction."""
+"""Transfer ledger: completion data of transfers in flight, and multiplications of an
+instruction."""
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -24,10 +26,19 @@ class Ledger(wiring.Component):
     push : In, one cycle, with its ``slot``; entry : In(:func:`entry_layout`)
     look : In, slot; found : Out, what is there, in the same cycle
     """
+
     def __init__(self, *, depth, index_bits):
         self.depth, self.index_bits = depth, index_bits
         layout = entry_layout(index_bits)
-        super().__init__({"push": In(1), "slot": In(range(depth)), "entry": In(layout), "look": In(range(depth)), "found": Out(layout)})
+        super().__init__(
+            {
+                "push": In(1),
+                "slot": In(range(depth)),
+                "entry": In(layout),
+                "look": In(range(depth)),
+                "found": Out(layout),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -35,7 +46,10 @@ class Ledger(wiring.Component):
         m.submodules.entries = entries = memory.Memory(shape=layout, depth=self.depth, init=[])
         writer, reader = entries.write_port(), entries.read_port(domain="comb")
         m.d.comb += [
-            writer.en.eq(self.push), writer.addr.eq(self.slot), writer.data.eq(self.entry), reader.addr.eq(self.look),
+            writer.en.eq(self.push),
+            writer.addr.eq(self.slot),
+            writer.data.eq(self.entry),
+            reader.addr.eq(self.look),
             self.found.eq(reader.data),
         ]
         return m
@@ -50,18 +64,35 @@ class MacCount(wiring.Component):
     vector : In, one cycle: length : In(11)
     busy : Out; macs : Out(21), of this cycle
     """
+
     def __init__(self):
-        super().__init__({"matrix": In(1), "rows": In(10), "cols": In(10), "vector": In(1), "length": In(11), "busy": Out(1),
-                          "macs": Out(21)})
+        super().__init__(
+            {
+                "matrix": In(1),
+                "rows": In(10),
+                "cols": In(10),
+                "vector": In(1),
+                "length": In(11),
+                "busy": Out(1),
+                "macs": Out(21),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         left, factor, total = Signal(11), Signal(21, reset_less=True), Signal(21, reset_less=True)
         report = Signal()
-        m.d.comb += [self.busy.eq(left.any() | report), self.macs.eq(Mux(self.vector, self.length, Mux(report, total, 0)))]
+        m.d.comb += [
+            self.busy.eq(left.any() | report),
+            self.macs.eq(Mux(self.vector, self.length, Mux(report, total, 0))),
+        ]
         with m.If(left.any()):
-            m.d.sync += [left.eq(left >> 1), factor.eq(factor << 1), total.eq(total + (factor & left[0].replicate(21))),
-                         report.eq(left == 1)]
+            m.d.sync += [
+                left.eq(left >> 1),
+                factor.eq(factor << 1),
+                total.eq(total + (factor & left[0].replicate(21))),
+                report.eq(left == 1),
+            ]
         with m.Elif(~self.vector):
             m.d.sync += report.eq(0)
         with m.If(self.matrix):

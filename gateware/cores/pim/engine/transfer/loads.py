@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Load datapath of ld: beats to LMem."""
+
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -12,7 +13,8 @@ __all__ = ["Loads", "load_depth", "piece_bytes"]
 
 
 def piece_bytes(params, beat_bytes):
-    """Bytes that go between memory and LMem at once: a beat, or a word of LMem where that is less."""
+    """Bytes that go between memory and LMem at once: a beat, or a word of LMem where that is
+    less."""
     return min(beat_bytes, lmem_word_bytes(params))
 
 
@@ -22,7 +24,8 @@ def load_depth(params):
 
 
 class Loads(wiring.Component):
-    """Each beat, or piece of one, is a write of LMem at its own place: LMem takes bytes of any alignment, so none are shifted here.
+    """Each beat, or piece of one, is a write of LMem at its own place: LMem takes bytes of any
+    alignment, so none are shifted here.
 
     Parameters
     ----------
@@ -32,23 +35,36 @@ class Loads(wiring.Component):
 
     Members
     -------
-    start : In, one cycle, while ``free``: ``address`` (main memory), ``place`` (LMem), ``size``, ``tag`` of a ld;
-        ``leaves``: it ends past the memory
+    start : In, one cycle, while ``free``: ``address`` (main memory), ``place`` (LMem),
+        ``size``, ``tag`` of a ld; ``leaves``: it ends past the memory
     free : Out; quiet : Out, no answer is to come
     r : In(stream): answers of the memory port
     write : Out(LMemWrite)
     done : Out, one cycle, the last byte is written: ``done_tag``, ``error``, ``error_address``
     bytes : Out, bytes written in this cycle
     """
+
     def __init__(self, *, params, beat_bytes, memory_size):
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
-        super().__init__({
-            "start": In(1), "address": In(32), "place": In(address_bits(params)), "size": In(11), "leaves": In(1),
-            "tag": In(TAG_BITS), "free": Out(1),
-            "quiet": Out(1), "r": In(stream.Signature(ReadLayout(beat_bytes))), "write": Out(LMemWrite(params)),
-            "done": Out(1), "done_tag": Out(TAG_BITS), "error": Out(1), "error_address": Out(32),
-            "bytes": Out(range(beat_bytes + 1)),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "address": In(32),
+                "place": In(address_bits(params)),
+                "size": In(11),
+                "leaves": In(1),
+                "tag": In(TAG_BITS),
+                "free": Out(1),
+                "quiet": Out(1),
+                "r": In(stream.Signature(ReadLayout(beat_bytes))),
+                "write": Out(LMemWrite(params)),
+                "done": Out(1),
+                "done_tag": Out(TAG_BITS),
+                "error": Out(1),
+                "error_address": Out(32),
+                "bytes": Out(range(beat_bytes + 1)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -56,47 +72,84 @@ class Loads(wiring.Component):
         piece = piece_bytes(self.params, size)
         part, low, places = exact_log2(size), exact_log2(piece), size // piece
         r, request = self.r, self.write.request
-        entry = data.StructLayout({"place": len(self.place), "size": 11, "tag": TAG_BITS, "address": 32, "leaves": 1})
+        entry = data.StructLayout(
+            {"place": len(self.place), "size": 11, "tag": TAG_BITS, "address": 32, "leaves": 1}
+        )
         given = Signal(entry)
-        m.d.comb += [given.place.eq(self.place), given.size.eq(self.size), given.tag.eq(self.tag), given.address.eq(self.address),
-                     given.leaves.eq(self.leaves)]
+        m.d.comb += [
+            given.place.eq(self.place),
+            given.size.eq(self.size),
+            given.tag.eq(self.tag),
+            given.address.eq(self.address),
+            given.leaves.eq(self.leaves),
+        ]
 
-        active, now = Signal(), Signal(entry)           # `size`: bytes to come; `at`: place of the first in its beat
+        active, now = (
+            Signal(),
+            Signal(entry),
+        )  # `size`: bytes to come; `at`: place of the first in its beat
         error, at = Signal(), Signal(max(1, part))
         write, last, ends = Signal(), Signal(), Signal()
-        begins = Signal()                               # the next ld takes its turn
+        begins = Signal()  # the next ld takes its turn
         upcoming = Signal(entry)
         depth = load_depth(self.params)
         if depth > 1:
             m.submodules.queue = queue = fifo.SyncFIFO(width=entry.size, depth=depth)
             m.d.comb += [
-                queue.w_data.eq(given), queue.w_en.eq(self.start), self.free.eq(queue.w_rdy), upcoming.eq(queue.r_data),
-                queue.r_en.eq(begins), begins.eq(queue.r_rdy & (~active | ends)), self.quiet.eq(~active & ~queue.r_rdy),
+                queue.w_data.eq(given),
+                queue.w_en.eq(self.start),
+                self.free.eq(queue.w_rdy),
+                upcoming.eq(queue.r_data),
+                queue.r_en.eq(begins),
+                begins.eq(queue.r_rdy & (~active | ends)),
+                self.quiet.eq(~active & ~queue.r_rdy),
             ]
         else:
-            m.d.comb += [upcoming.eq(given), begins.eq(self.start), self.free.eq(~active), self.quiet.eq(~active)]
+            m.d.comb += [
+                upcoming.eq(given),
+                begins.eq(self.start),
+                self.free.eq(~active),
+                self.quiet.eq(~active),
+            ]
 
         # Bytes lo .. hi - 1 of this piece.
         lo, hi = Signal(range(max(2, piece))), Signal(range(piece + 1))
         room = Signal(range(piece + 1))
         m.d.comb += [
-            lo.eq(at[:low] if low else 0), room.eq(piece - lo), last.eq(now.size <= room),
-            hi.eq(Mux(last, lo + now.size, piece)), self.bytes.eq(Mux(write, hi - lo, 0)),
+            lo.eq(at[:low] if low else 0),
+            room.eq(piece - lo),
+            last.eq(now.size <= room),
+            hi.eq(Mux(last, lo + now.size, piece)),
+            self.bytes.eq(Mux(write, hi - lo, 0)),
         ]
-        whole = at[low:part].all() if places > 1 else 1        # the last piece of its beat
+        whole = at[low:part].all() if places > 1 else 1  # the last piece of its beat
         mask = Cat((lo <= k) & (hi > k) for k in range(piece))
-        source = r.payload.data.word_select(at[low:part], 8 * piece) if places > 1 else r.payload.data
+        source = (
+            r.payload.data.word_select(at[low:part], 8 * piece) if places > 1 else r.payload.data
+        )
         m.d.comb += [
-            request.valid.eq(active & r.valid), request.payload.address.eq(now.place - lo),
-            request.payload.data.eq(source), request.payload.mask.eq(mask),
-            write.eq(request.valid & request.ready), ends.eq(write & last), r.ready.eq(active & request.ready & (last | whole)),
-            self.done.eq(ends), self.done_tag.eq(now.tag), self.error.eq(error | r.payload.error),
+            request.valid.eq(active & r.valid),
+            request.payload.address.eq(now.place - lo),
+            request.payload.data.eq(source),
+            request.payload.mask.eq(mask),
+            write.eq(request.valid & request.ready),
+            ends.eq(write & last),
+            r.ready.eq(active & request.ready & (last | whole)),
+            self.done.eq(ends),
+            self.done_tag.eq(now.tag),
+            self.error.eq(error | r.payload.error),
         ]
-        # The memory refuses a burst as a whole; what leaves it begins with its first byte past the end.
+        # The memory refuses a burst as a whole; what leaves it begins with its first byte past the
+        # end.
         inside = now.address < self.memory_size
         m.d.comb += self.error_address.eq(Mux(now.leaves & inside, self.memory_size, now.address))
         with m.If(write):
-            m.d.sync += [now.place.eq(now.place + room), now.size.eq(now.size - room), at.eq(at + room), error.eq(self.error & ~last)]
+            m.d.sync += [
+                now.place.eq(now.place + room),
+                now.size.eq(now.size - room),
+                at.eq(at + room),
+                error.eq(self.error & ~last),
+            ]
             with m.If(last):
                 m.d.sync += active.eq(0)
         with m.If(begins):

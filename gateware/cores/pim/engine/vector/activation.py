@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""``vtanh`` and ``vsigm``: one table, a multiplier between its entries, rounding, all of it pipelined (section 4.3)."""
+"""``vtanh`` and ``vsigm``: one table, a multiplier between its entries, rounding, all of it
+pipelined (section 4.3)."""
+
 from amaranth import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -23,42 +25,67 @@ class Activation(wiring.Component):
     -------
     fi, fo : In, fraction bits; sigmoid : In
     x : In(signed)
-    slope, fraction : Out, to a multiplier, :attr:`MULTIPLY` cycles after ``x``; product : In, three cycles after them
-    y : Out(signed(34)), :attr:`LATENCY` cycles after ``x``, of one cycle's logic: to be registered; not saturated yet
+    slope, fraction : Out, to a multiplier, :attr:`MULTIPLY` cycles after ``x``; product :
+        In, three cycles after them
+    y : Out(signed(34)), :attr:`LATENCY` cycles after ``x``, of one cycle's logic:
+        to be registered; not saturated yet
     """
+
     MULTIPLY = 3
     LATENCY = MULTIPLY + PipelinedMultipliers.LATENCY + 2
 
     def __init__(self, *, bits):
         if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 32:
-            raise ValueError(f"Bits of an input element must be an integer from 1 to 32, not {bits!r}")
+            raise ValueError(
+                f"Bits of an input element must be an integer from 1 to 32, not {bits!r}"
+            )
         self.bits = bits
-        super().__init__({
-            "fi": In(5), "fo": In(5), "sigmoid": In(1), "x": In(signed(bits)), "slope": Out(11), "fraction": Out(10),
-            "product": In(signed(24)), "y": Out(signed(34)),
-        })
+        super().__init__(
+            {
+                "fi": In(5),
+                "fo": In(5),
+                "sigmoid": In(1),
+                "x": In(signed(bits)),
+                "slope": Out(11),
+                "fraction": Out(10),
+                "product": In(signed(24)),
+                "y": Out(signed(34)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         # u = (|x| << 16) >> places; it is past the table's end from 2**19 on.
         places, past = Signal(6, reset_less=True), Signal(self.bits + 1, reset_less=True)
-        m.d.sync += [places.eq(self.fi + self.sigmoid), past.eq(Cat(Const(0, 3), ~thermometer(m, places, max(1, self.bits - 2), "places")))]
+        m.d.sync += [
+            places.eq(self.fi + self.sigmoid),
+            past.eq(Cat(Const(0, 3), ~thermometer(m, places, max(1, self.bits - 2), "places"))),
+        ]
         negative, size = self.x[-1], Signal(self.bits + 1)
         m.d.comb += size.eq((self.x.as_unsigned() ^ negative.replicate(self.bits)) + negative)
         shifted = Cat(Const(0, 16), size, Const(0, 64))
         coarse, big = Signal(26, reset_less=True), Signal(reset_less=True)
-        m.d.sync += [coarse.eq(Array(shifted[8 * k:8 * k + 26] for k in range(5))[places[3:]]), big.eq((size & past).any())]
+        m.d.sync += [
+            coarse.eq(Array(shifted[8 * k : 8 * k + 26] for k in range(5))[places[3:]]),
+            big.eq((size & past).any()),
+        ]
         u = Signal(19)
         m.d.comb += u.eq(coarse >> places[:3])
 
         entry = data.StructLayout({"value": 17, "slope": 11})
         m.submodules.table = rom = memory.Memory(
-            shape=entry, depth=STEPS, init=[{"value": TANH[i], "slope": TANH[i + 1] - TANH[i]} for i in range(STEPS)])
+            shape=entry,
+            depth=STEPS,
+            init=[{"value": TANH[i], "slope": TANH[i + 1] - TANH[i]} for i in range(STEPS)],
+        )
         read = rom.read_port()
         fraction, value = Signal(10, reset_less=True), Signal(17, reset_less=True)
         m.d.comb += read.addr.eq(u[10:])
         m.d.sync += [
-            fraction.eq(u[:10]), self.fraction.eq(fraction), self.slope.eq(read.data.slope), value.eq(read.data.value),
+            fraction.eq(u[:10]),
+            self.fraction.eq(fraction),
+            self.slope.eq(read.data.slope),
+            value.eq(read.data.value),
         ]
 
         def later(signal, cycles, name):
@@ -67,6 +94,7 @@ class Activation(wiring.Component):
                 m.d.sync += held.eq(signal)
                 signal = held
             return signal
+
         wait = PipelinedMultipliers.LATENCY
         value, big = later(value, wait, "value"), later(big, wait + 2, "big")
         t = Signal(17, reset_less=True)
@@ -82,5 +110,8 @@ class Activation(wiring.Component):
         invert = later(minus & ~self.sigmoid, 1, "invert")
         # -(high + half) is ~high + 1 - half: one carry chain for either sign.
         high = Signal(signed(34))
-        m.d.comb += [high.eq(Cat(product[17:] ^ invert.replicate(32), invert, invert)), self.y.eq(high + (product[16] ^ invert))]
+        m.d.comb += [
+            high.eq(Cat(product[17:] ^ invert.replicate(32), invert, invert)),
+            self.y.eq(high + (product[16] ^ invert)),
+        ]
         return m

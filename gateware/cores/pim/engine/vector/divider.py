@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Divider of ``vavg``: a sum by its number of elements, to the nearest, halves away from zero (section 4.3)."""
+"""Divider of ``vavg``: a sum by its number of elements, to the nearest, halves away from zero
+(section 4.3)."""
+
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -20,26 +22,44 @@ class AverageDivider(wiring.Component):
 
     Members
     -------
-    start : In, one cycle; total : In(signed), count : In, 1..2047: with it; short : In, with it: elements have 16 bits at most
-    done : Out, one cycle; quotient : Out(signed), with it: ``bits + 2`` cycles after ``start``, 18 where it is ``short``
+    start : In, one cycle; total : In(signed), count : In, 1..2047: with it; short : In,
+        with it: elements have 16 bits at most
+    done : Out, one cycle; quotient : Out(signed), with it: ``bits + 2`` cycles after ``start``,
+        18 where it is ``short``
     """
+
     def __init__(self, *, bits):
         if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 64:
             raise ValueError(f"Bits of an element must be an integer from 1 to 64, not {bits!r}")
         self.bits = bits
-        super().__init__({
-            "start": In(1), "total": In(signed(bits + 11)), "count": In(11), "short": In(1), "done": Out(1), "quotient": Out(signed(bits + 1)),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "total": In(signed(bits + 11)),
+                "count": In(11),
+                "short": In(1),
+                "done": Out(1),
+                "quotient": Out(signed(bits + 1)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         negative, running, steps = Signal(reset_less=True), Signal(), Signal(range(self.bits + 1))
-        rest, low, divisor = Signal(11, reset_less=True), Signal(self.bits, reset_less=True), Signal(11, reset_less=True)
+        rest, low, divisor = (
+            Signal(11, reset_less=True),
+            Signal(self.bits, reset_less=True),
+            Signal(11, reset_less=True),
+        )
         sign = self.total[-1]
         # |total| + count / 2: its upper bits are below count, since the quotient fits its bits.
         dividend = Signal(self.bits + 11)
-        m.d.comb += dividend.eq((self.total.as_unsigned() ^ sign.replicate(len(self.total))) + ((self.count >> 1) + sign))
-        # A short quotient is that of the dividend's lower bits: they begin where the last steps take them.
+        m.d.comb += dividend.eq(
+            (self.total.as_unsigned() ^ sign.replicate(len(self.total)))
+            + ((self.count >> 1) + sign)
+        )
+        # A short quotient is that of the dividend's lower bits: they begin where the last steps
+        # take them.
         aligned, steps_now = Signal.like(dividend), Signal.like(steps)
         m.d.comb += [aligned.eq(dividend), steps_now.eq(self.bits)]
         if self.bits > _SHORT:
@@ -51,15 +71,25 @@ class AverageDivider(wiring.Component):
         m.d.sync += finish.eq(running & (steps == 1))
         with m.If(running):
             m.d.sync += [
-                steps.eq(steps - 1), low.eq(Cat(~difference[-1], low)), rest.eq(Mux(difference[-1], Cat(low[-1], rest), difference)),
+                steps.eq(steps - 1),
+                low.eq(Cat(~difference[-1], low)),
+                rest.eq(Mux(difference[-1], Cat(low[-1], rest), difference)),
             ]
             with m.If(steps == 1):
                 m.d.sync += running.eq(0)
         with m.If(self.start):
             m.d.sync += [
-                running.eq(1), steps.eq(steps_now), negative.eq(sign), divisor.eq(self.count), Cat(low, rest).eq(aligned),
+                running.eq(1),
+                steps.eq(steps_now),
+                negative.eq(sign),
+                divisor.eq(self.count),
+                Cat(low, rest).eq(aligned),
             ]
-        m.d.sync += [self.done.eq(finish), self.quotient.eq((low ^ negative.replicate(self.bits)) + negative)]
-        # -low in one bit more: of the complement's bits the topmost is the sign, which is not there where low is 0.
+        m.d.sync += [
+            self.done.eq(finish),
+            self.quotient.eq((low ^ negative.replicate(self.bits)) + negative),
+        ]
+        # -low in one bit more: of the complement's bits the topmost is the sign, which is not there
+        # where low is 0.
         m.d.sync += self.quotient[-1].eq(negative & low.any())
         return m

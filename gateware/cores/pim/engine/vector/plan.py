@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Plan of a vector instruction: sizes of the lanes, and a command made ready for them.
 
-A *step* is ``elements`` results; a *fetch* one word of each source, with the elements of one step, or of two where a step does not use its words up.
+A *step* is ``elements`` results; a *fetch* one word of each source, with the elements of one step,
+or of two where a step does not use its words up.
 """
+
 from enum import IntEnum
 
 from amaranth import Cat, Module, Mux, Signal, signed
@@ -13,7 +15,17 @@ from ...isa import TWO_SOURCES
 from ..commands import VectorOp, address_bits, lmem_word_bytes
 from ..saturation import above, thermometer
 
-__all__ = ["Result", "VectorClass", "accumulator_bits", "count_bits", "lane_bits", "multipliers", "operand_bits", "plan_command", "plan_layout"]
+__all__ = [
+    "Result",
+    "VectorClass",
+    "accumulator_bits",
+    "count_bits",
+    "lane_bits",
+    "multipliers",
+    "operand_bits",
+    "plan_command",
+    "plan_layout",
+]
 
 _MULTIPLIED = (VectorOp.VVMUL, VectorOp.VVSLL, VectorOp.VVSRA)
 _TWO_SOURCES = tuple(VectorOp(opcode) for opcode in sorted(TWO_SOURCES))
@@ -24,7 +36,9 @@ _KEEP_WIDTH = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VRELU, V
 
 
 class VectorClass(enum.Enum, shape=3):
-    """The ways through the unit: adders, products of 16 bits, products of 32, sum of all products, the table."""
+    """The ways through the unit: adders, products of 16 bits, products of 32, sum of all products,
+    the table."""
+
     ALU = 0
     SHORT = 1
     LONG = 2
@@ -33,7 +47,9 @@ class VectorClass(enum.Enum, shape=3):
 
 
 class Result(IntEnum):
-    """What may become a command's result: bits of a plan's ``chosen``. PRODUCT, SHIFT: of 32 bits."""
+    """What may become a command's result: bits of a plan's ``chosen``. PRODUCT, SHIFT: of 32
+    bits."""
+
     ADDERS = 0
     SHORT = 1
     PRODUCT = 2
@@ -44,14 +60,23 @@ class Result(IntEnum):
 
 
 def lane_bits(params):
-    """Bits of an element in each lane: lane ``k`` takes elements of ``b`` bytes where a word has more than ``k`` of them."""
+    """Bits of an element in each lane: lane ``k`` takes elements of ``b`` bytes where a word has
+    more than ``k`` of them."""
     word = lmem_word_bytes(params)
-    return [8 * max(b for b in (1, 2, 4) if k < word // b and 8 * b <= params["max_biw"]) for k in range(word)]
+    return [
+        8 * max(b for b in (1, 2, 4) if k < word // b and 8 * b <= params["max_biw"])
+        for k in range(word)
+    ]
 
 
 def multipliers(params):
-    """Number of multipliers: four where elements have 32 bits, else one for each of the widest elements of a word, at most four."""
-    return 4 if params["max_biw"] == 32 else min(4, lmem_word_bytes(params) // (params["max_biw"] // 8))
+    """Number of multipliers: four where elements have 32 bits, else one for each of the widest
+    elements of a word, at most four."""
+    return (
+        4
+        if params["max_biw"] == 32
+        else min(4, lmem_word_bytes(params) // (params["max_biw"] // 8))
+    )
 
 
 def operand_bits(params):
@@ -72,19 +97,49 @@ def count_bits(params):
 def plan_layout(params):
     """A command, made ready.
 
-    ``way``: its class; ``chosen``: the same, a bit for each :class:`Result`. ``two``: two sources. ``long``: factors of more than 16 bits. ``minus``, ``least``, ``most``: what the adders do (none: add);
-    ``subtract``: one of these; ``extreme``: one of the last two. ``multiply``,
-    ``left``: an operation of the multipliers is a product, or a shift to the left. ``average``, ``sigmoid``.
-    ``ib``, ``ob``: bytes of an input and an output element, less one. ``keep``, ``sign``: bits of an input element, its sign's place.
-    ``upper``: bits of a result from its sign on; ``top``: the sign's. ``constant``: the first operand where there is one source.
-    ``elements``: of a step; ``again``: a fetch has two steps. ``advance``: bytes from step to step of the result.
+    ``way``: its class; ``chosen``: the same, a bit for each :class:`Result`. ``two``: two sources.
+    ``long``: factors of more than 16 bits. ``minus``, ``least``, ``most``: what the adders do
+    (none: add); ``subtract``: one of these; ``extreme``: one of the last two. ``multiply``,
+    ``left``: an operation of the multipliers is a product, or a shift to the left. ``average``,
+    ``sigmoid``. ``ib``, ``ob``: bytes of an input and an output element, less one. ``keep``,
+    ``sign``: bits of an input element, its sign's place. ``upper``: bits of a result from its sign
+    on; ``top``: the sign's. ``constant``: the first operand where there is one source.
+    ``elements``: of a step; ``again``: a fetch has two steps. ``advance``: bytes from step to step
+    of the result.
     """
     count, address, bits = count_bits(params), address_bits(params), params["max_biw"]
-    return data.StructLayout({
-        "way": VectorClass, "chosen": len(Result), "two": 1, "long": 1, "minus": 1, "least": 1, "most": 1, "subtract": 1, "extreme": 1, "multiply": 1, "left": 1, "average": 1, "sigmoid": 1,
-        "ib": 2, "ob": 2, "keep": bits, "sign": bits, "upper": bits, "top": bits, "constant": signed(bits),
-        "elements": count, "fetched": count, "again": 1, "stride": address, "advance": count + 1, "fi": 5, "fo": 5, "len": 11,
-    })
+    return data.StructLayout(
+        {
+            "way": VectorClass,
+            "chosen": len(Result),
+            "two": 1,
+            "long": 1,
+            "minus": 1,
+            "least": 1,
+            "most": 1,
+            "subtract": 1,
+            "extreme": 1,
+            "multiply": 1,
+            "left": 1,
+            "average": 1,
+            "sigmoid": 1,
+            "ib": 2,
+            "ob": 2,
+            "keep": bits,
+            "sign": bits,
+            "upper": bits,
+            "top": bits,
+            "constant": signed(bits),
+            "elements": count,
+            "fetched": count,
+            "again": 1,
+            "stride": address,
+            "advance": count + 1,
+            "fi": 5,
+            "fo": 5,
+            "len": 11,
+        }
+    )
 
 
 def _bytes_less_one(bits):
@@ -102,14 +157,20 @@ def plan_command(m: Module, params, command, plan):
         found = Signal(name=name)
         m.d.comb += found.eq(Cat(op == one for one in ops).any())
         return found
-    two, multiplied, sums = among(_TWO_SOURCES, "two_sources"), among(_MULTIPLIED, "multiplied"), among(_SUMS, "sums")
+
+    two, multiplied, sums = (
+        among(_TWO_SOURCES, "two_sources"),
+        among(_MULTIPLIED, "multiplied"),
+        among(_SUMS, "sums"),
+    )
     tables, keep_width = among(_TABLES, "tables"), among(_KEEP_WIDTH, "keep_width")
     average, move = op == VectorOp.VAVG, op == VectorOp.VMV
     strided = average | move & (command.operand != 1)
 
     ib, ob, obiw = Signal(2), Signal(2), Signal(6)
     m.d.comb += [
-        obiw.eq(Mux(keep_width, command.ibiw, command.obiw)), ib.eq(_bytes_less_one(command.ibiw)),
+        obiw.eq(Mux(keep_width, command.ibiw, command.obiw)),
+        ib.eq(_bytes_less_one(command.ibiw)),
         ob.eq(Mux(keep_width, ib, _bytes_less_one(command.obiw))),
     ]
     # Logarithms: elements a word, a step, a fetch
@@ -118,6 +179,7 @@ def plan_command(m: Module, params, command, plan):
 
     def fit(less_one):
         return word - Mux(less_one[1], 2, less_one)
+
     long = (ib[1] if bits == 32 else 0) & (multiplied | sums)
     step, fetch, fits = Signal(3), Signal(3), Signal(3)
     m.d.comb += [fits.eq(fit(widest)), step.eq(fits)]
@@ -142,10 +204,12 @@ def plan_command(m: Module, params, command, plan):
     m.d.comb += bound.eq(command.operand)
     for width in (16, 8):
         if width <= bits:
-            top = command.operand[width - 1:]
+            top = command.operand[width - 1 :]
             narrow = (widest == width // 8 - 1) if width < bits else 1
             with m.If(narrow & (top.any() & ~top.all())):
-                m.d.comb += bound.eq(Mux(command.operand[-1], -(1 << width - 1), (1 << width - 1) - 1))
+                m.d.comb += bound.eq(
+                    Mux(command.operand[-1], -(1 << width - 1), (1 << width - 1) - 1)
+                )
     with m.If(average):
         m.d.comb += plan.constant.eq(1)
     with m.Elif((op == VectorOp.VRSU) | (op == VectorOp.VRSL)):
@@ -159,15 +223,40 @@ def plan_command(m: Module, params, command, plan):
         m.d.comb += plan.way.eq(Mux(long, VectorClass.LONG, VectorClass.SHORT))
     shift = multiplied & (op != VectorOp.VVMUL)
     m.d.comb += [
-        plan.chosen.eq(Cat(~(tables | sums | multiplied), multiplied & ~long, multiplied & long & ~shift, shift & long, sums & ~average,
-                           average, tables)),
-        plan.two.eq(two), plan.long.eq(long), plan.minus.eq(op == VectorOp.VVSUB), plan.least.eq(op == VectorOp.VRSU),
+        plan.chosen.eq(
+            Cat(
+                ~(tables | sums | multiplied),
+                multiplied & ~long,
+                multiplied & long & ~shift,
+                shift & long,
+                sums & ~average,
+                average,
+                tables,
+            )
+        ),
+        plan.two.eq(two),
+        plan.long.eq(long),
+        plan.minus.eq(op == VectorOp.VVSUB),
+        plan.least.eq(op == VectorOp.VRSU),
         plan.most.eq((op == VectorOp.VVMAX) | (op == VectorOp.VRELU) | (op == VectorOp.VRSL)),
-        plan.subtract.eq(Cat(op == one for one in (VectorOp.VVSUB, *_EXTREMES)).any()), plan.extreme.eq(Cat(op == one for one in _EXTREMES).any()),
-        plan.multiply.eq((op == VectorOp.VVMUL) | sums), plan.left.eq(op == VectorOp.VVSLL), plan.average.eq(average),
-        plan.sigmoid.eq(op == VectorOp.VSIGM), plan.ib.eq(ib), plan.ob.eq(ob),
-        plan.keep.eq(thermometer(m, command.ibiw, bits, "ibiw")), plan.sign.eq(Cat(command.ibiw == b + 1 for b in range(bits))),
-        plan.upper.eq(above(m, obiw, bits, "obiw")), plan.top.eq(Cat(obiw == b + 1 for b in range(bits))), plan.elements.eq(1 << step), plan.fetched.eq(1 << fetch), plan.again.eq(again),
-        plan.stride.eq(stride), plan.advance.eq((ob + 1) << step), plan.fi.eq(command.fi), plan.fo.eq(command.fo),
+        plan.subtract.eq(Cat(op == one for one in (VectorOp.VVSUB, *_EXTREMES)).any()),
+        plan.extreme.eq(Cat(op == one for one in _EXTREMES).any()),
+        plan.multiply.eq((op == VectorOp.VVMUL) | sums),
+        plan.left.eq(op == VectorOp.VVSLL),
+        plan.average.eq(average),
+        plan.sigmoid.eq(op == VectorOp.VSIGM),
+        plan.ib.eq(ib),
+        plan.ob.eq(ob),
+        plan.keep.eq(thermometer(m, command.ibiw, bits, "ibiw")),
+        plan.sign.eq(Cat(command.ibiw == b + 1 for b in range(bits))),
+        plan.upper.eq(above(m, obiw, bits, "obiw")),
+        plan.top.eq(Cat(obiw == b + 1 for b in range(bits))),
+        plan.elements.eq(1 << step),
+        plan.fetched.eq(1 << fetch),
+        plan.again.eq(again),
+        plan.stride.eq(stride),
+        plan.advance.eq((ob + 1) << step),
+        plan.fi.eq(command.fi),
+        plan.fo.eq(command.fo),
         plan.len.eq(command.len),
     ]

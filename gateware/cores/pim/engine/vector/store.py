@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Result store of the vector unit: saturated, packed into bytes, written."""
+
 from amaranth import Cat, Const, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -21,7 +22,8 @@ def result_bits(params):
 
 
 class VectorStore(wiring.Component):
-    """Two stages: saturation and packing, write. It does not wait: whoever sends results knows that LMem takes them, or sends one at a time.
+    """Two stages: saturation and packing, write. It does not wait: whoever sends results knows that
+    LMem takes them, or sends one at a time.
 
     Parameters
     ----------
@@ -29,22 +31,36 @@ class VectorStore(wiring.Component):
 
     Members
     -------
-    start : In; dst, tag : In, with it: where the first result goes, and whose it is. joins : In, with it: results of the command before, whose plan is
-        the same, are still to come; this may be said while not ``waiting``
+    start : In; dst, tag : In, with it: where the first result goes, and whose it is. joins :
+        In, with it: results of the command before, whose plan is the same, are still to come; this
+        may be said while not ``waiting``
     waiting : Out: results of two commands are to come
     plan : In
     valid, count, last : In; result_k : In: of all lanes
-    write : Out(LMemWrite); progress : Out; ends : Out: the same a cycle earlier: the last result is written now
+    write : Out(LMemWrite); progress : Out; ends : Out: the same a cycle earlier:
+        the last result is written now
     """
+
     def __init__(self, *, params):
         self.params = params
         self.results = result_bits(params)
-        super().__init__({
-            "start": In(1), "dst": In(address_bits(params)), "tag": In(TAG_BITS), "joins": In(1), "waiting": Out(1), "plan": In(plan_layout(params)),
-            "valid": In(1), "count": In(count_bits(params)), "last": In(1),
-            **{f"result_{lane}": In(signed(bits)) for lane, bits in enumerate(self.results)},
-            "write": Out(LMemWrite(params)), "progress": Out(progress_layout()), "ends": Out(progress_layout()),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "dst": In(address_bits(params)),
+                "tag": In(TAG_BITS),
+                "joins": In(1),
+                "waiting": Out(1),
+                "plan": In(plan_layout(params)),
+                "valid": In(1),
+                "count": In(count_bits(params)),
+                "last": In(1),
+                **{f"result_{lane}": In(signed(bits)) for lane, bits in enumerate(self.results)},
+                "write": Out(LMemWrite(params)),
+                "progress": Out(progress_layout()),
+                "ends": Out(progress_layout()),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -53,8 +69,14 @@ class VectorStore(wiring.Component):
         for lane, (bits, wide) in enumerate(zip(lane_bits(self.params), self.results, strict=True)):
             mask = Cat(plan.upper, Const(-1, 64))[:wide]
             value = Signal(bits, name=f"value_{lane}")
-            wraps = {"wrap": plan.left, "top": plan.top[:bits]} if lane < multipliers(self.params) else {}
-            m.d.comb += value.eq(saturate(m, getattr(self, f"result_{lane}"), mask, bits, f"lane_{lane}", **wraps))
+            wraps = (
+                {"wrap": plan.left, "top": plan.top[:bits]}
+                if lane < multipliers(self.params)
+                else {}
+            )
+            m.d.comb += value.eq(
+                saturate(m, getattr(self, f"result_{lane}"), mask, bits, f"lane_{lane}", **wraps)
+            )
             values.append(value)
         count, places, masks = self.count, {}, {}
         for byw in range(1, self.params["max_biw"] // 8 + 1):
@@ -65,14 +87,26 @@ class VectorStore(wiring.Component):
         request = self.write.request
         valid, last, accepted = Signal(), Signal(reset_less=True), Signal()
         packed, mask = Signal(8 * word, reset_less=True), Signal(word, reset_less=True)
-        dst, tag = Signal(address_bits(self.params), reset_less=True), Signal(TAG_BITS, reset_less=True)
+        dst, tag = (
+            Signal(address_bits(self.params), reset_less=True),
+            Signal(TAG_BITS, reset_less=True),
+        )
         next_dst, next_tag = Signal.like(dst), Signal.like(tag)
         m.d.sync += valid.eq(self.valid | valid & ~accepted)
         with m.If(self.valid):
-            m.d.sync += [last.eq(self.last), packed.eq(choose_bytes(places, values, plan.ob)), mask.eq(pick(masks, plan.ob))]
+            m.d.sync += [
+                last.eq(self.last),
+                packed.eq(choose_bytes(places, values, plan.ob)),
+                mask.eq(pick(masks, plan.ob)),
+            ]
         m.d.comb += [
-            accepted.eq(request.valid & request.ready), request.valid.eq(valid), request.payload.address.eq(dst),
-            request.payload.data.eq(packed), request.payload.mask.eq(mask), self.ends.done.eq(accepted & last), self.ends.tag.eq(tag),
+            accepted.eq(request.valid & request.ready),
+            request.valid.eq(valid),
+            request.payload.address.eq(dst),
+            request.payload.data.eq(packed),
+            request.payload.mask.eq(mask),
+            self.ends.done.eq(accepted & last),
+            self.ends.tag.eq(tag),
         ]
         with m.If(accepted):
             m.d.sync += dst.eq(dst + plan.advance)

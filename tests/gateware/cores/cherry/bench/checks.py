@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every Cherry engine must stand, pipelined or small: checks of one bench against the golden model."""
+"""What every Cherry engine must stand, pipelined or small: checks of one bench against the golden
+model."""
+
 from tests.gateware.cores.cherry.bench import compare
 from tests.support.checks import Checks
 
 __all__ = ["CHECKS"]
 
-CHECKS = Checks(compare, lambda seed, params: compare.program_case(1000 + seed, params), compare.behaviour_of)
+CHECKS = Checks(
+    compare, lambda seed, params: compare.program_case(1000 + seed, params), compare.behaviour_of
+)

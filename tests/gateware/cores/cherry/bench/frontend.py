@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The front end alone, between units that only follow who wrote which tile, and what the golden model makes of the same program.
+"""The front end alone, between units that only follow who wrote which tile, and what the golden
+model makes of the same program.
 
-A *token* stands for a tile's value: (number of the operation that wrote it, slot). Operations are numbered per unit.
+A *token* stands for a tile's value: (number of the operation that wrote it, slot). Operations are
+numbered per unit.
 """
+
 import random
 from dataclasses import dataclass, field
 
@@ -19,13 +22,18 @@ from quintet.gateware.isa.outcome import RunFault
 
 LSU, DOT, ALU, SFU = range(4)
 KINDS = {DOT: DotKind, ALU: AluKind, SFU: SfuKind}
-UNIT_OF = {"load": LSU, "store": LSU, **{k.name.lower(): unit for unit, kinds in KINDS.items() for k in kinds}}
+UNIT_OF = {
+    "load": LSU,
+    "store": LSU,
+    **{k.name.lower(): unit for unit, kinds in KINDS.items() for k in kinds},
+}
 ZERO_TOKEN = "zero"
 
 
 @dataclass
 class Expected:
     """What a program means: of each unit the operations, and the end."""
+
     operations: list = field(default_factory=lambda: [[] for _ in range(4)])
     fault: object = None
     context: int = 0xFFFF_FFFF
@@ -36,8 +44,11 @@ class Expected:
 
 class Recorder(ProgramRun):
     """Runs a program as the model does, on tokens."""
+
     def __init__(self, image, params, rebase=(0, 0)):
-        super().__init__(ISA, params, image, np.zeros(1 << params["log_mem"], np.int64), Work(), rebase=rebase)
+        super().__init__(
+            ISA, params, image, np.zeros(1 << params["log_mem"], np.int64), Work(), rebase=rebase
+        )
         self.expected = Expected()
         self.uniform = [ZERO_TOKEN] * 4
         self.private = [[None] * params["contexts"] for _ in range(4)]
@@ -49,19 +60,37 @@ class Recorder(ProgramRun):
         unit = UNIT_OF[name]
         number = len(self.expected.operations[unit])
         size, uniform = last - first, copies is None
-        reads = [{r: self.private[r][c] if not uniform and c < copies[r] else self.uniform[r] for r in read} for c in range(size)]
+        reads = [
+            {
+                r: self.private[r][c] if not uniform and c < copies[r] else self.uniform[r]
+                for r in read
+            }
+            for c in range(size)
+        ]
         detail = dict(values)
         fault = None
         good = size
         if unit == LSU:
             addresses = self._addresses(values | {"len_y": 4, "len_x": 4}, first, last)
             record = self.image.units[values["apu"]]
-            detail |= {"address": int(addresses[0, 0, 0]), "stride_x": record.stride_x, "stride_y": record.stride_y}
+            detail |= {
+                "address": int(addresses[0, 0, 0]),
+                "stride_x": record.stride_x,
+                "stride_y": record.stride_y,
+            }
             if size > 1:
                 detail["step"] = int(addresses[1, 0, 0] - addresses[0, 0, 0]) % (1 << 18)
             good, fault = self._outside(pc, self._addresses(values, first, last), first)
-        self.expected.operations[unit].append({"name": name, "size": size, "uniform": uniform, "reads": reads, "detail": detail,
-                                               "good": good if fault else size})
+        self.expected.operations[unit].append(
+            {
+                "name": name,
+                "size": size,
+                "uniform": uniform,
+                "reads": reads,
+                "detail": detail,
+                "good": good if fault else size,
+            }
+        )
         if fault is not None:
             raise fault
         if written is not None:
@@ -71,7 +100,9 @@ class Recorder(ProgramRun):
             else:
                 for c in range(size):
                     self.private[written][c] = unit, number, c
-        super_operations = {"matmul": 64}.get(name, 0 if name in ("copy", "zero", "load", "store") else 16)
+        super_operations = {"matmul": 64}.get(
+            name, 0 if name in ("copy", "zero", "load", "store") else 16
+        )
         self.work.operations += super_operations * size
 
 
@@ -91,17 +122,23 @@ def expect(image, params, rebase=(0, 0)):
 
 
 def unpacked(shape, bits):
-    """A structure's value as dicts, lists and numbers (of what a simulation gives in one piece, which is much quicker)."""
+    """A structure's value as dicts, lists and numbers (of what a simulation gives in one piece,
+    which is much quicker)."""
     if isinstance(shape, data.ArrayLayout):
         width = data.Layout.cast(shape).size // shape.length
-        return [unpacked(shape.elem_shape, bits >> width * k & (1 << width) - 1) for k in range(shape.length)]
+        return [
+            unpacked(shape.elem_shape, bits >> width * k & (1 << width) - 1)
+            for k in range(shape.length)
+        ]
     if isinstance(shape, data.StructLayout):
         return {name: unpacked(f.shape, bits >> f.offset & (1 << f.width) - 1) for name, f in shape}
     return bits
 
 
 class FakeUnit:
-    """Takes operations, reads and writes tokens slot by slot at random times, as the waits allow."""
+    """Takes operations, reads and writes tokens slot by slot at random times, as the waits
+    allow."""
+
     def __init__(self, bench, unit):
         self.bench, self.unit = bench, unit
         self.reset()
@@ -116,7 +153,9 @@ class FakeUnit:
                 wait = op["waits"][v][kind]
                 if wait["valid"]:
                     distance = (progress[v][kind] - wait["base"]) % 512
-                    if (distance - 512 if distance & 256 else distance) < min(slot + 1, wait["size"]):
+                    if (distance - 512 if distance & 256 else distance) < min(
+                        slot + 1, wait["size"]
+                    ):
                         return False
         return True
 
@@ -148,7 +187,9 @@ class FakeUnit:
                     register = op["writes"]
                     entry = ("uniform", op["phys"]) if op["uniform"] else self.slot
                     token = self.unit, number, self.slot
-                self.under_way.append((bench.cycle + rnd.randint(1, bench.latency[self.unit]), register, entry, token))
+                self.under_way.append(
+                    (bench.cycle + rnd.randint(1, bench.latency[self.unit]), register, entry, token)
+                )
                 fetched = True
                 self.slot += 1
                 if self.slot == op["size"]:
@@ -159,10 +200,19 @@ class FakeUnit:
     def check(self, op, number, known):
         """Whether a slot sees the tiles that it must."""
         if known is None:
-            return          # behind a fault
+            return  # behind a fault
         for register, token in known["reads"][self.slot].items():
             seen = self.bench.tiles[register].get(self.entry(op, register, self.slot))
-            assert seen == token, (self.bench.cycle, self.unit, number, self.slot, register, seen, token, op)
+            assert seen == token, (
+                self.bench.cycle,
+                self.unit,
+                number,
+                self.slot,
+                register,
+                seen,
+                token,
+                op,
+            )
 
     def accept(self, op):
         """A new operation, compared with the one expected."""
@@ -182,6 +232,7 @@ class FakeUnit:
 
 class Bench:
     """One front end; ``run`` runs programs one after the other on it."""
+
     def __init__(self, params, seed=0):
         self.params = params
         self.dut = FrontEnd(params=params)
@@ -191,14 +242,16 @@ class Bench:
         self.cycle = 0
 
     def run(self, cases):
-        """``cases``: list of (image, options); options: ``rebase``, ``stop_at`` (cycle), ``slot``, ``speed``, ``latency``; ``follows``: (cycle from
-        which the front end knows of it, slot, image) of the program that comes next, which is then ``resident``. Returns what the front end
-        reported of each."""
+        """``cases``: list of (image, options); options: ``rebase``, ``stop_at`` (cycle), ``slot``,
+        ``speed``, ``latency``; ``follows``: (cycle from which the front end knows of it, slot,
+        image) of the program that comes next, which is then ``resident``. Returns what the front
+        end reported of each."""
         self.results, self.state = [], {}
 
         async def main(ctx):
             for image, options in cases:
                 self.results.append(await self._one(ctx, image, **options))
+
         sim = Simulator(self.dut)
         sim.add_clock(1e-6)
         sim.add_testbench(main)
@@ -215,7 +268,9 @@ class Bench:
     async def _load(self, ctx, image, slot):
         dut = self.dut
         words = [(0, k, w) for k, w in enumerate(image.words)]
-        words += [(1, 2 * k + h, v) for k, record in image.loops.items() for h, v in enumerate(record)]
+        words += [
+            (1, 2 * k + h, v) for k, record in image.loops.items() for h, v in enumerate(record)
+        ]
         for k, u in image.units.items():
             words += [(2, 16 * k + h, v) for h, v in enumerate((u.address, u.stride_x, u.stride_y))]
             words += [(2, 16 * k + 8 + h, u.coefficients.get(h, 0)) for h in range(8)]
@@ -237,12 +292,29 @@ class Bench:
             op["writes"] = None if op["store"] else op["reg"]
         else:
             op["name"] = KINDS[unit](op.pop("kind")).name.lower()
-            op["writes"] = op["dst"] if op["name"] in ("zero", "copy") else 3 if op["name"] in ("matmul", "mulacc", "sum", "max") else 2
+            op["writes"] = (
+                op["dst"]
+                if op["name"] in ("zero", "copy")
+                else 3
+                if op["name"] in ("matmul", "mulacc", "sum", "max")
+                else 2
+            )
             if op["name"] == "zero":
                 op["reg"] = op["dst"]
         return op
 
-    async def _one(self, ctx, image, rebase=(0, 0), stop_at=None, slot=0, speed=(0.9,) * 4, latency=(6, 16, 8, 30), follows=None, resident=False):
+    async def _one(
+        self,
+        ctx,
+        image,
+        rebase=(0, 0),
+        stop_at=None,
+        slot=0,
+        speed=(0.9,) * 4,
+        latency=(6, 16, 8, 30),
+        follows=None,
+        resident=False,
+    ):
         dut = self.dut
         self.expected = expect(image, self.params, rebase)
         self.speed, self.latency = speed, latency
@@ -253,9 +325,15 @@ class Bench:
             await self._load(ctx, image, slot)
         if follows:
             await self._load(ctx, follows[2], follows[1])
-        fields = {"resident": slot, "instructions": len(image.words), "loops": sum(1 << k for k in image.loops),
-                            "units": sum(1 << k for k in image.units), "contexts": image.contexts, "rebase": rebase[0],
-                            "rebase_mask": rebase[1]}
+        fields = {
+            "resident": slot,
+            "instructions": len(image.words),
+            "loops": sum(1 << k for k in image.loops),
+            "units": sum(1 << k for k in image.units),
+            "contexts": image.contexts,
+            "rebase": rebase[0],
+            "rebase_mask": rebase[1],
+        }
         self.set(ctx, dut.program, fields)
         self.set(ctx, dut.start, 1)
         await ctx.tick()
@@ -313,15 +391,28 @@ class Bench:
             self.set(ctx, dut.var_loop, loop)
             await ctx.tick()
             values.append(ctx.get(dut.var_value))
-        result = {name: ctx.get(getattr(dut, name)) for name in ("fault_code", "index", "detail", "context")}
-        return result | {"loop_vars": values, "instructions": counts[0], "operations": counts[1], "cycles": cycles, "first": first,
-                         "taken": [u.number for u in self.units], "expected": self.expected}
+        result = {
+            name: ctx.get(getattr(dut, name))
+            for name in ("fault_code", "index", "detail", "context")
+        }
+        return result | {
+            "loop_vars": values,
+            "instructions": counts[0],
+            "operations": counts[1],
+            "cycles": cycles,
+            "first": first,
+            "taken": [u.number for u in self.units],
+            "expected": self.expected,
+        }
 
 
 def check(result):
     """What the front end reported against what the program means."""
     expected = result["expected"]
-    assert (result["instructions"], result["operations"]) == (expected.instructions, expected.element_operations), result
+    assert (result["instructions"], result["operations"]) == (
+        expected.instructions,
+        expected.element_operations,
+    ), result
     if expected.fault is None:
         assert not result["fault_code"], result
         assert result["taken"] == [len(ops) for ops in expected.operations]
@@ -330,4 +421,7 @@ def check(result):
     fault = expected.fault
     assert result["fault_code"] == ISA.fault_codes[fault.name], (result, fault)
     assert (result["index"], result["detail"]) == (fault.index, fault.detail), (result, fault)
-    assert (result["context"], result["loop_vars"]) == (expected.context, expected.loop_vars), (result, fault)
+    assert (result["context"], result["loop_vars"]) == (expected.context, expected.loop_vars), (
+        result,
+        fault,
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Portable programs of Cherry: which the assembler calls so, and what they leave in MEM with 1, 4 and 16 contexts."""
+"""Portable programs of Cherry: which the assembler calls so, and what they leave in MEM with 1, 4
+and 16 contexts."""
+
 import random
 
 import numpy as np
@@ -17,7 +19,11 @@ _AT = 0x1000
 
 def reasons(program):
     """Warnings that an assembled program depends on the number of contexts."""
-    return [str(w).removeprefix("<text>:") for w in program.warnings if "number of contexts" in w.message]
+    return [
+        str(w).removeprefix("<text>:")
+        for w in program.warnings
+        if "number of contexts" in w.message
+    ]
 
 
 def programs(text):
@@ -34,25 +40,41 @@ def programs(text):
 
 def leaves(data, contexts, seed=0, log_mem=12, shuffle=None, acc_frac=9):
     """MEM after a run of an image over random numbers of unit scale."""
-    model = Model(SPACE.resolve("sim", {"contexts": contexts, "log_mem": log_mem, "acc_frac": acc_frac}), np.zeros(1 << 16, np.uint8), shuffle=shuffle)
+    model = Model(
+        SPACE.resolve("sim", {"contexts": contexts, "log_mem": log_mem, "acc_frac": acc_frac}),
+        np.zeros(1 << 16, np.uint8),
+        shuffle=shuffle,
+    )
     rng = np.random.default_rng(seed)
-    model.mem[:] = rng.integers(2, size=model.mem.size) << 17 | rng.integers(120, 134, size=model.mem.size) << 9 | \
-        rng.integers(512, size=model.mem.size)
-    model.memory[_AT:_AT + len(data)] = np.frombuffer(data, np.uint8)
+    model.mem[:] = (
+        rng.integers(2, size=model.mem.size) << 17
+        | rng.integers(120, 134, size=model.mem.size) << 9
+        | rng.integers(512, size=model.mem.size)
+    )
+    model.memory[_AT : _AT + len(data)] = np.frombuffer(data, np.uint8)
     outcome = model.run({"program_address": _AT, "program_length": len(data)})
     assert outcome.status == "done", outcome
     return model.mem
 
 
 def assert_same(text, **options):
-    """A program leaves the same with every number of contexts that it may run with; gives these, none where it is not portable."""
+    """A program leaves the same with every number of contexts that it may run with; gives these,
+    none where it is not portable."""
     program = assemble_text(SOFTWARE, text)
     needed = program.data[8]
     widths = [] if reasons(program) else [w for w in WIDTHS if w >= needed]
-    wanted = leaves(program.data, next(w for w in (2, 8, 32) if w >= needed), **options) if widths else None
+    wanted = (
+        leaves(program.data, next(w for w in (2, 8, 32) if w >= needed), **options)
+        if widths
+        else None
+    )
     for contexts in widths:
-        assert (leaves(program.data, contexts, **options) == wanted).all(), f"{contexts} contexts:\n{text}"
-        assert (leaves(program.data, contexts, shuffle=1, **options) == wanted).all(), f"{contexts} contexts in random order:\n{text}"
+        assert (leaves(program.data, contexts, **options) == wanted).all(), (
+            f"{contexts} contexts:\n{text}"
+        )
+        assert (leaves(program.data, contexts, shuffle=1, **options) == wanted).all(), (
+            f"{contexts} contexts in random order:\n{text}"
+        )
     return widths
 
 
@@ -60,12 +82,21 @@ def assert_same(text, **options):
 
 _REGISTERS = ("INPUT", "WEIGHTS", "OUTPUT", "ACC")
 #: Instructions that name no register: what they read, what they write.
-_FIXED = {"matmul": ((0, 1, 3), 3), "mulacc": ((0, 1, 3), 3), "add": ((0, 1), 2), "sub": ((0, 1), 2), "mul": ((0, 1), 2), "relu": ((0,), 2),
-          "gtz": ((0,), 2)}
+_FIXED = {
+    "matmul": ((0, 1, 3), 3),
+    "mulacc": ((0, 1, 3), 3),
+    "add": ((0, 1), 2),
+    "sub": ((0, 1), 2),
+    "mul": ((0, 1), 2),
+    "relu": ((0,), 2),
+    "gtz": ((0,), 2),
+}
 
 
 class _Maker:
-    """Loop nests over units that read the lower half of 4096 elements; each independent loop stores tiles of its own in the upper half."""
+    """Loop nests over units that read the lower half of 4096 elements; each independent loop stores
+    tiles of its own in the upper half."""
+
     def __init__(self, rnd):
         self.rnd, self.head, self.lines, self.areas = rnd, [], [], 0
         #: How often an instruction reads what nothing in its body wrote.
@@ -83,24 +114,44 @@ class _Maker:
 
     def load(self, loop, register, partial):
         rnd = self.rnd
-        moving = [f"{loop}:{rnd.choice((4, 16))}"] if loop is not None and rnd.random() < 0.6 else []
-        shape = f", {rnd.randint(1, 3)}, {rnd.randint(1, 4)}, {rnd.randrange(2) if partial else 1}, {rnd.randrange(2)}"
-        return f"load {self.unit(rnd.randrange(1600), *moving)}, {register}{shape if partial or rnd.random() < 0.2 else ''}"
+        moving = (
+            [f"{loop}:{rnd.choice((4, 16))}"] if loop is not None and rnd.random() < 0.6 else []
+        )
+        shape = (
+            f", {rnd.randint(1, 3)}, {rnd.randint(1, 4)}, "
+            f"{rnd.randrange(2) if partial else 1}, {rnd.randrange(2)}"
+        )
+        return (
+            f"load {self.unit(rnd.randrange(1600), *moving)}, "
+            f"{register}{shape if partial or rnd.random() < 0.2 else ''}"
+        )
 
     def instruction(self, loop, readable, kept):
-        """One more: which reads of ``readable`` and adds what it writes, none of ``kept``; or any, carelessly."""
+        """One more: which reads of ``readable`` and adds what it writes, none of ``kept``; or any,
+        carelessly."""
         rnd = self.rnd
         for _ in range(50):
             kind, register, other = rnd.random(), rnd.randrange(4), rnd.randrange(4)
             if kind < 0.35:
                 partial = rnd.random() < 0.25
-                line, read, written = self.load(loop, _REGISTERS[register], partial), (register,) * partial, register
+                line, read, written = (
+                    self.load(loop, _REGISTERS[register], partial),
+                    (register,) * partial,
+                    register,
+                )
             elif kind < 0.45:
                 line, read, written = f"zero {_REGISTERS[register]}", (), register
             elif kind < 0.6:
-                line, read, written = f"copy {_REGISTERS[register]}, {_REGISTERS[other]}", (other,), register
+                line, read, written = (
+                    f"copy {_REGISTERS[register]}, {_REGISTERS[other]}",
+                    (other,),
+                    register,
+                )
             elif kind < 0.7:
-                line = f"{rnd.choice(('max', 'sum'))} {rnd.randrange(2)}, {rnd.randrange(3)}, {rnd.randint(1, 4)}, {rnd.randrange(4)}"
+                line = (
+                    f"{rnd.choice(('max', 'sum'))} {rnd.randrange(2)}, {rnd.randrange(3)}, "
+                    f"{rnd.randint(1, 4)}, {rnd.randrange(4)}"
+                )
                 read, written = (2, 3), 3
             else:
                 line = rnd.choice(list(_FIXED))
@@ -128,8 +179,13 @@ class _Maker:
 
     def store(self, unit, registers):
         rnd = self.rnd
-        register = rnd.randrange(4) if rnd.random() < self.careless else rnd.choice(sorted(registers))
-        self.lines.append(f"store {unit}, {_REGISTERS[register]}" + (f", {rnd.randint(1, 4)}, {rnd.randint(1, 4)}" if rnd.random() < 0.2 else ""))
+        register = (
+            rnd.randrange(4) if rnd.random() < self.careless else rnd.choice(sorted(registers))
+        )
+        self.lines.append(
+            f"store {unit}, {_REGISTERS[register]}"
+            + (f", {rnd.randint(1, 4)}, {rnd.randint(1, 4)}" if rnd.random() < 0.2 else "")
+        )
 
     def block(self, loops):
         for _ in range(self.rnd.randint(1, 3)):
@@ -150,7 +206,9 @@ class _Maker:
         self.independent()
         self.block(2)
         # What ordered code finds in the registers.
-        self.lines += [f"store {self.unit(4032 + 16 * k)}, {register}" for k, register in enumerate(_REGISTERS)]
+        self.lines += [
+            f"store {self.unit(4032 + 16 * k)}, {register}" for k, register in enumerate(_REGISTERS)
+        ]
         return "\n".join(self.head + self.lines)
 
 

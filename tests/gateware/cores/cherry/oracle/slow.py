@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A second Cherry, slow and plain: one element after another in exact fractions, contexts as separate machines.
+"""A second Cherry, slow and plain: one element after another in exact fractions, contexts as
+separate machines.
 
-It shares nothing with the golden model but the table's decoder; programs come as a list of words with their records. No faults.
+It shares nothing with the golden model but the table's decoder; programs come as a list of words
+with their records. No faults.
 """
+
 from fractions import Fraction
 
 from quintet.gateware.cores.cherry.isa import ISA
@@ -27,7 +30,11 @@ def is_inf(x, frac=9):
 
 def number(x, frac=9):
     s, e, f = parts(x, frac)
-    return Fraction(0) if e == 0 else (-1) ** s * Fraction((1 << frac) + f) * Fraction(2) ** (e - 127 - frac)
+    return (
+        Fraction(0)
+        if e == 0
+        else (-1) ** s * Fraction((1 << frac) + f) * Fraction(2) ** (e - 127 - frac)
+    )
 
 
 def nearest(value, frac=9):
@@ -51,12 +58,17 @@ def nearest(value, frac=9):
 def dot(pairs, addend, frac=9):
     """Section 4.1, step by step."""
     negative = []
-    terms = []      # value, scale
+    terms = []  # value, scale
     bad, plus, minus = False, False, False
     for a, b in pairs:
         sign = (a ^ b) >> 17
         negative.append(sign)
-        if is_nan(a) or is_nan(b) or (is_inf(a) and parts(b)[1] == 0) or (is_inf(b) and parts(a)[1] == 0):
+        if (
+            is_nan(a)
+            or is_nan(b)
+            or (is_inf(a) and parts(b)[1] == 0)
+            or (is_inf(b) and parts(a)[1] == 0)
+        ):
             bad = True
         elif is_inf(a) or is_inf(b):
             plus, minus = plus or not sign, minus or bool(sign)
@@ -107,17 +119,26 @@ def largest(values):
         if is_inf(v):
             return (1 if v < 1 << 17 else -1, Fraction(0), 0)
         return (0, number(v), 0 if v >> 17 else 1)
+
     return max(values, key=order)
 
 
 class Slow:
-    """Runs one program on ``mem``, a list. ``special(name, x, y)`` computes div, pow, exp and log (proven elsewhere)."""
+    """Runs one program on ``mem``, a list. ``special(name, x, y)`` computes div, pow, exp and log
+    (proven elsewhere)."""
+
     def __init__(self, image, mem, contexts, frac, special):
-        self.image, self.mem, self.width, self.frac, self.special = image, mem, contexts, frac, special
+        self.image, self.mem, self.width, self.frac, self.special = (
+            image,
+            mem,
+            contexts,
+            frac,
+            special,
+        )
         self.uniform = [[[0] * 4 for _ in range(4)] for _ in range(4)]
         self.private = [[[[0] * 4 for _ in range(4)] for _ in range(4)] for _ in range(contexts)]
         self.copies = [0] * 4
-        self.active = {}            # loop -> iteration
+        self.active = {}  # loop -> iteration
         self.instructions = self.operations = 0
 
     def run(self):
@@ -190,12 +211,20 @@ class Slow:
     def _written(name, values):
         if name in ("store", "nop") or (name == "copy" and values["src"] == values["dst"]):
             return None
-        return {"matmul": ACC, "mulacc": ACC, "max": ACC, "sum": ACC}.get(name, values.get("dst", values.get("reg", OUTPUT)))
+        return {"matmul": ACC, "mulacc": ACC, "max": ACC, "sum": ACC}.get(
+            name, values.get("dst", values.get("reg", OUTPUT))
+        )
 
     def _one(self, name, values, context, seen=(0, 0, 0, 0)):
         """An instruction in one context, or once for all (``context`` None)."""
+
         def tile(r):
-            return self.private[context][r] if context is not None and context < seen[r] else self.uniform[r]
+            return (
+                self.private[context][r]
+                if context is not None and context < seen[r]
+                else self.uniform[r]
+            )
+
         if name in ("load", "store"):
             self._move(name, values, tile, context)
             return
@@ -213,15 +242,23 @@ class Slow:
 
     def _move(self, name, values, tile, context):
         unit, register = self.image.units[values["apu"]], values["reg"]
-        start = unit.address + sum(unit.coefficients.get(loop, 0) * i for loop, i in self.active.items())
+        start = unit.address + sum(
+            unit.coefficients.get(loop, 0) * i for loop, i in self.active.items()
+        )
         rows, columns = range(values["len_y"]), range(values["len_x"])
-        at = {(y, x): (start + y * unit.stride_y + x * unit.stride_x) % (1 << 18) for y in rows for x in columns}
+        at = {
+            (y, x): (start + y * unit.stride_y + x * unit.stride_x) % (1 << 18)
+            for y in rows
+            for x in columns
+        }
         frac = self.frac if register == ACC else 9
         if name == "store":
             for (y, x), address in sorted(at.items()):
                 self.mem[address] = narrow(tile(register)[y][x], frac)
             return
-        result = [[0] * 4 for _ in range(4)] if values["zero"] else [list(row) for row in tile(register)]
+        result = (
+            [[0] * 4 for _ in range(4)] if values["zero"] else [list(row) for row in tile(register)]
+        )
         for (y, x), address in at.items():
             result[y + values["skip"]][x] = wide(self.mem[address], frac)
         self._put(register, result, context)
@@ -230,7 +267,9 @@ class Slow:
         x, w, o, a, f = tile(INPUT), tile(WEIGHTS), tile(OUTPUT), tile(ACC), self.frac
         span = range(4)
         if name == "matmul":
-            return [[dot([(x[i][k], w[k][j]) for k in span], a[i][j], f) for j in span] for i in span]
+            return [
+                [dot([(x[i][k], w[k][j]) for k in span], a[i][j], f) for j in span] for i in span
+            ]
         if name == "mulacc":
             return [[dot([(x[i][j], w[i][j])], a[i][j], f) for j in span] for i in span]
         if name in ("max", "sum"):
@@ -240,10 +279,14 @@ class Slow:
         if name == "nop" or (name == "copy" and values["src"] == values["dst"]):
             return None
         if name == "copy":
-            source = [[narrow(v, f) if values["src"] == ACC else v for v in row] for row in tile(values["src"])]
+            source = [
+                [narrow(v, f) if values["src"] == ACC else v for v in row]
+                for row in tile(values["src"])
+            ]
             return [[wide(v, f) if values["dst"] == ACC else v for v in row] for row in source]
         element = {
-            "add": lambda p, q: dot([(p, ONE), (q, ONE)], None), "sub": lambda p, q: dot([(p, ONE), (q ^ 1 << 17, ONE)], None),
+            "add": lambda p, q: dot([(p, ONE), (q, ONE)], None),
+            "sub": lambda p, q: dot([(p, ONE), (q ^ 1 << 17, ONE)], None),
             "mul": lambda p, q: dot([(p, q)], None),
             "relu": lambda p, q: NAN if is_nan(p) else p if p >> 17 == 0 and parts(p)[1] else 0,
             "gtz": lambda p, q: ONE if not is_nan(p) and p >> 17 == 0 and parts(p)[1] else 0,
@@ -251,12 +294,19 @@ class Slow:
         return [[element(x[i][j], w[i][j]) for j in span] for i in span]
 
     def _reduce(self, name, values, o, a):
-        axis, n, t, keep, f = values["axis"], values["count"], values["target"], values["acc"], self.frac
+        axis, n, t, keep, f = (
+            values["axis"],
+            values["count"],
+            values["target"],
+            values["acc"],
+            self.frac,
+        )
 
         def combine(elements, old):
             if name == "sum":
                 return dot([(e, ONE) for e in elements], old, f)
             return wide(largest(elements + ([narrow(old, f)] if old is not None else [])), f)
+
         if axis == 0:
             for x in range(4):
                 a[t][x] = combine([o[y][x] for y in range(n)], a[t][x] if keep else None)
@@ -267,5 +317,7 @@ class Slow:
             columns = [dot([(o[y][x], ONE) for y in range(n)], None) for x in range(4)]
             a[t][0] = combine(columns, a[t][0] if keep else None)
         else:
-            a[t][0] = combine([o[y][x] for y in range(n) for x in range(4)], a[t][0] if keep else None)
+            a[t][0] = combine(
+                [o[y][x] for y in range(n) for x in range(4)], a[t][0] if keep else None
+            )
         return a

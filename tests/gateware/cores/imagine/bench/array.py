@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decoder, controller and array in pysim: words in, registers and capture out."""
+
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -13,24 +14,50 @@ from quintet.gateware.cores.imagine.engine.issue import Issue
 
 class Bench(wiring.Component):
     """Words of the array in, one by one as the controller takes them."""
+
     def __init__(self, mapping, family=None):
         self.mapping = mapping
         self.decoder, self.controller = Decoder(mapping=mapping), Controller(mapping=mapping)
         self.array, self.issue = Array(mapping=mapping, family=family), Issue(mapping=mapping)
-        super().__init__({"word": In(32), "valid": In(1), "taken": Out(1), "go": Out(1), "fault": Out(5), "serial": In(1),
-                          "out": In(1), "result": Out(mapping.width), "idle": Out(1)})
+        super().__init__(
+            {
+                "word": In(32),
+                "valid": In(1),
+                "taken": Out(1),
+                "go": Out(1),
+                "fault": Out(5),
+                "serial": In(1),
+                "out": In(1),
+                "result": Out(mapping.width),
+                "idle": Out(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.decoder, m.submodules.controller = decoder, controller = self.decoder, self.controller
+        m.submodules.decoder, m.submodules.controller = decoder, controller = (
+            self.decoder,
+            self.controller,
+        )
         m.submodules.array, m.submodules.issue = array, issue = self.array, self.issue
         wiring.connect(m, decoder.ops, issue.ops)
         m.d.comb += [
-            decoder.words.payload.word.eq(self.word), decoder.words.valid.eq(self.valid), self.taken.eq(decoder.words.ready),
-            issue.enable.eq(controller.swept), issue.capture.eq(self.serial), issue.emit.eq(0),
-            controller.op.eq(issue.op), controller.go.eq(issue.go.replicate(2)), self.go.eq(issue.go), self.fault.eq(issue.op.fault),
-            controller.capture.eq(self.serial), controller.out.eq(self.out), array.root.eq(controller.root),
-            self.result.eq(array.word), self.idle.eq(issue.empty & issue.quiet)]
+            decoder.words.payload.word.eq(self.word),
+            decoder.words.valid.eq(self.valid),
+            self.taken.eq(decoder.words.ready),
+            issue.enable.eq(controller.swept),
+            issue.capture.eq(self.serial),
+            issue.emit.eq(0),
+            controller.op.eq(issue.op),
+            controller.go.eq(issue.go.replicate(2)),
+            self.go.eq(issue.go),
+            self.fault.eq(issue.op.fault),
+            controller.capture.eq(self.serial),
+            controller.out.eq(self.out),
+            array.root.eq(controller.root),
+            self.result.eq(array.word),
+            self.idle.eq(issue.empty & issue.quiet),
+        ]
         return m
 
 
@@ -53,7 +80,9 @@ def simulate(mapping, words, probe=None, limit=200_000, vcd=None):
             if ctx.get(bench.taken) and fed < len(words):
                 fed += 1
             if ctx.get(bench.go):
-                assert ctx.get(bench.fault) == 0, f"word {len(starts)}: fault {ctx.get(bench.fault)}"
+                assert ctx.get(bench.fault) == 0, (
+                    f"word {len(starts)}: fault {ctx.get(bench.fault)}"
+                )
                 starts.append(cycle)
             await ctx.tick()
             cycle += 1

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What every IMAGine build must stand: checks of one bench against the golden model."""
+
 from functools import partial
 
 from tests.gateware.cores.imagine.bench import compare
@@ -9,13 +10,25 @@ from tests.support import comparing
 from tests.support.campaigns import random_behaviour
 from tests.support.checks import Checks
 
-__all__ = ["aborts", "bench_fixture", "bus_errors", "check", "core_resets", "directed", "every_fault", "random_programs",
-           "runs_without_reset"]
+__all__ = [
+    "aborts",
+    "bench_fixture",
+    "bus_errors",
+    "check",
+    "core_resets",
+    "directed",
+    "every_fault",
+    "random_programs",
+    "runs_without_reset",
+]
+
 
 def _address(case, rng):
     """Of the program or the results."""
     base, at, end = (case.registers[n] for n in ("program_address", "output_at", "output_limit"))
-    return rng.choice((base + rng.randrange(4 * len(case.words)), rng.randrange(at, end), rng.randrange(at, end)))
+    return rng.choice(
+        (base + rng.randrange(4 * len(case.words)), rng.randrange(at, end), rng.randrange(at, end))
+    )
 
 
 bench_fixture = partial(comparing.bench_fixture, compare.open_build)
@@ -30,7 +43,7 @@ def every_fault(bench, fault, count=4):
         try:
             case = imagine_programs.random_case(seed, bench.params, fault=fault, budget=300)
         except ValueError:
-            return          # no word raises it with these sizes
+            return  # no word raises it with these sizes
         assert check(bench, case, random_behaviour(seed), seed).fault.name == case.fault
 
 
@@ -44,7 +57,9 @@ def runs_without_reset(bench, count, budget=600):
     model = compare.fresh(bench)
     for seed in range(count):
         fault = (None, None, "reserved_bits", None, "output_full")[seed % 5]
-        case = imagine_programs.random_case(f"chain {seed}", bench.params, fault=fault, budget=budget)
+        case = imagine_programs.random_case(
+            f"chain {seed}", bench.params, fault=fault, budget=budget
+        )
         check(bench, case, random_behaviour(seed), seed, "in a chain of runs", model=model)
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Directed IMAGine programs (section 11), for any build: generators of cases by group."""
+
 import itertools
 
 import numpy as np
@@ -14,11 +15,17 @@ __all__ = ["directed_cases", "group_names", "products_of"]
 
 class _Program(IMAGineAsm):
     """The assembler for a build, and how its registers are shown."""
+
     def __init__(self, params):
         super().__init__(warn=lambda text: None)
         self.build = params
-        self.setupParams(regCnt=registers_of(params), regWidth=params["reg_width"], pimDepth=params["depth"],
-                         maxLevel=max(3, levels(params["cols"]) - 1), mvBlockDim=(params["rows"], params["cols"]))
+        self.setupParams(
+            regCnt=registers_of(params),
+            regWidth=params["reg_width"],
+            pimDepth=params["depth"],
+            maxLevel=max(3, levels(params["cols"]) - 1),
+            mvBlockDim=(params["rows"], params["cols"]),
+        )
         self.rng = np.random.default_rng(params["rows"] * 1000 + params["cols"])
 
     @property
@@ -28,15 +35,26 @@ class _Program(IMAGineAsm):
     def fill(self, *registers):
         """Random numbers in every PE of ``registers``, the ends of the range among them."""
         for reg in registers:
-            values = self.rng.integers(-self.half, self.half, (self.build["rows"], 16 * self.build["cols"]))
-            values[:, ::5] = self.rng.choice([-self.half, self.half - 1, -1, 0, 1], values[:, ::5].shape)
+            values = self.rng.integers(
+                -self.half, self.half, (self.build["rows"], 16 * self.build["cols"])
+            )
+            values[:, ::5] = self.rng.choice(
+                [-self.half, self.half - 1, -1, 0, 1], values[:, ::5].shape
+            )
             self.mv_LOADMAT(reg, values)
 
     def scatter(self, reg):
-        """Random bits in ``reg``, in fewer words: everywhere the same, then some rows, columns and blocks of their own."""
+        """Random bits in ``reg``, in fewer words: everywhere the same, then some rows, columns and
+        blocks of their own."""
         base, rows, cols = reg * self.build["reg_width"], self.build["rows"], self.build["cols"]
-        places = [("mv_selectAll",), ("mv_selectRow", self.rng.integers(rows)), ("mv_selectCol", self.rng.integers(cols)),
-                  ("mv_selectBlk", 0, 0), ("mv_selectBlk", rows - 1, 0), ("mv_selectBlk", self.rng.integers(rows), cols - 1)]
+        places = [
+            ("mv_selectAll",),
+            ("mv_selectRow", self.rng.integers(rows)),
+            ("mv_selectCol", self.rng.integers(cols)),
+            ("mv_selectBlk", 0, 0),
+            ("mv_selectBlk", rows - 1, 0),
+            ("mv_selectBlk", self.rng.integers(rows), cols - 1),
+        ]
         for select, *block in places:
             getattr(self, select)(*block)
             for bit in range(self.build["reg_width"]):
@@ -120,10 +138,11 @@ def _levels(params):
 
 
 def products_of(params, pairs):
-    """A case of ``mv_MULT`` of ``pairs``, one a row of blocks, both words shown; its results follow from them."""
+    """A case of ``mv_MULT`` of ``pairs``, one a row of blocks, both words shown; its results follow
+    from them."""
     p, rows = _Program(params), params["rows"]
     for begin in range(0, len(pairs), rows):
-        a, b = zip(*pairs[begin:begin + rows], strict=True)
+        a, b = zip(*pairs[begin : begin + rows], strict=True)
         p.mv_LOADVEC_COL(2, list(a))
         p.mv_LOADVEC_COL(3, list(b))
         p.mv_MULT(0, 2, 3)
@@ -148,10 +167,24 @@ def _products(params):
         return
     for frac in range(params["reg_width"] + 1):
         p = _Program(params)
-        p.setupParams(regCnt=6, resvRegCnt=2, regWidth=params["reg_width"], pimDepth=params["depth"])
-        p.params = type(p.params)(regCnt=6, resvRegCnt=2, regWidth=params["reg_width"], pimDepth=params["depth"], fracWidth=0)
+        p.setupParams(
+            regCnt=6, resvRegCnt=2, regWidth=params["reg_width"], pimDepth=params["depth"]
+        )
+        p.params = type(p.params)(
+            regCnt=6,
+            resvRegCnt=2,
+            regWidth=params["reg_width"],
+            pimDepth=params["depth"],
+            fracWidth=0,
+        )
         p.fill(2, 3)
-        p.params = type(p.params)(regCnt=6, resvRegCnt=2, regWidth=params["reg_width"], pimDepth=params["depth"], fracWidth=frac)
+        p.params = type(p.params)(
+            regCnt=6,
+            resvRegCnt=2,
+            regWidth=params["reg_width"],
+            pimDepth=params["depth"],
+            fracWidth=frac,
+        )
         p.mv_MULTFXP(1, 2, 3)
         p.show(1)
         yield p.case(f"fracWidth {frac}")
@@ -172,7 +205,9 @@ def _steps(params):
 def _selection(params):
     selects = [("mv_selectAll",)] + [("mv_selectRow", r) for r in range(params["rows"])]
     selects += [("mv_selectCol", c) for c in range(params["cols"])]
-    selects += [("mv_selectBlk", r, c) for r in range(params["rows"]) for c in range(params["cols"])]
+    selects += [
+        ("mv_selectBlk", r, c) for r in range(params["rows"]) for c in range(params["cols"])
+    ]
     p = _Program(params)
     p.mv_write(0, 0xFFFF, comment="all blocks are selected after a reset")
     p.show(0)
@@ -180,7 +215,10 @@ def _selection(params):
         getattr(p, select[0])(*select[1:])
         p.mv_write(int(p.rng.integers(params["reg_width"])), int(p.rng.integers(1 << 16)))
         p.mv_mov(1, 0)
-        p.mv_write(params["reg_width"] + int(p.rng.integers(params["reg_width"])), int(p.rng.integers(1 << 16)))
+        p.mv_write(
+            params["reg_width"] + int(p.rng.integers(params["reg_width"])),
+            int(p.rng.integers(1 << 16)),
+        )
         p.mv_BLOCKACCUM(2, 1)
         for level in range(max(1, levels(params["cols"]))):
             p.mv_accumRow(level, 2)
@@ -188,13 +226,25 @@ def _selection(params):
     yield p.case("selection")
 
 
-_PAIRED = ("mv_write", "mv_updatepp", "mv_blockFold", "mv_accumRow", "mv_add", "mv_sub", "mv_mov", "mv_movOffset")
+_PAIRED = (
+    "mv_write",
+    "mv_updatepp",
+    "mv_blockFold",
+    "mv_accumRow",
+    "mv_add",
+    "mv_sub",
+    "mv_mov",
+    "mv_movOffset",
+)
 
 
 def _one(p, mnemonic, source, result):
     """One instruction from ``source`` to ``result``."""
     if mnemonic == "mv_write":
-        p.mv_write(result * p.build["reg_width"] + int(p.rng.integers(p.build["reg_width"])), int(p.rng.integers(1 << 16)))
+        p.mv_write(
+            result * p.build["reg_width"] + int(p.rng.integers(p.build["reg_width"])),
+            int(p.rng.integers(1 << 16)),
+        )
     elif mnemonic == "mv_updatepp":
         low = 0 if result < 2 else 2
         others = [r for r in (source, 3 - low, 2 - low) if r not in (low, low + 1)]
@@ -204,7 +254,9 @@ def _one(p, mnemonic, source, result):
     elif mnemonic == "mv_accumRow":
         p.mv_accumRow(int(p.rng.integers(0, max(3, levels(p.build["cols"]) - 1) + 1)), result)
     elif mnemonic == "mv_movOffset":
-        offset = 0 if source > 2 or result == source + 1 else int(p.rng.integers(p.build["reg_width"]))
+        offset = (
+            0 if source > 2 or result == source + 1 else int(p.rng.integers(p.build["reg_width"]))
+        )
         p.mv_movOffset(offset, result, source)
     elif mnemonic == "mv_mov":
         p.mv_mov(result, source)
@@ -213,7 +265,8 @@ def _one(p, mnemonic, source, result):
 
 
 def _hazards(params):
-    """Every instruction directly behind every other, reading its result, or overwriting what it reads."""
+    """Every instruction directly behind every other, reading its result, or overwriting what it
+    reads."""
     for first in _PAIRED:
         p = _Program(params)
         for second in _PAIRED:
@@ -231,7 +284,15 @@ def _hazards(params):
 
 
 def _columns(params):
-    captured = ("mv_updatepp", "mv_blockFold", "mv_accumRow", "mv_add", "mv_sub", "mv_mov", "mv_movOffset")
+    captured = (
+        "mv_updatepp",
+        "mv_blockFold",
+        "mv_accumRow",
+        "mv_add",
+        "mv_sub",
+        "mv_mov",
+        "mv_movOffset",
+    )
     p = _Program(params)
     p.fill(0, 1, 2, 3)
     for nops, mnemonic in itertools.product(range(3), captured):
@@ -244,8 +305,11 @@ def _columns(params):
     yield p.case("captured, shown, shown again")
     p = _Program(params)
     p.fill(0, 1, 2, 3)
-    for before, middle, after in itertools.product(("vv_serialEn", "vv_shiftOff"), ("vv_serialEn", "vv_shiftOff", "vv_parallelEn",
-                                                                                   "vv_nop"), captured):
+    for before, middle, after in itertools.product(
+        ("vv_serialEn", "vv_shiftOff"),
+        ("vv_serialEn", "vv_shiftOff", "vv_parallelEn", "vv_nop"),
+        captured,
+    ):
         getattr(p, before)()
         _one(p, "mv_add", 0, 1)
         getattr(p, middle)()
@@ -268,8 +332,16 @@ def _columns(params):
 
 
 def _ends(params):
-    last = [lambda p: p.mv_nop(), lambda p: p.vv_nop(), lambda p: p.mv_updatepp(0, 2, 2, 0), lambda p: p.mv_accumRow(3, 1),
-            lambda p: p.vv_parallelEn(), lambda p: p.vv_serialEn(), lambda p: p.mv_write(0, 1), lambda p: p.mv_blockFold(1, 0, 0)]
+    last = [
+        lambda p: p.mv_nop(),
+        lambda p: p.vv_nop(),
+        lambda p: p.mv_updatepp(0, 2, 2, 0),
+        lambda p: p.mv_accumRow(3, 1),
+        lambda p: p.vv_parallelEn(),
+        lambda p: p.vv_serialEn(),
+        lambda p: p.mv_write(0, 1),
+        lambda p: p.mv_blockFold(1, 0, 0),
+    ]
     for number, end in enumerate(last):
         p = _Program(params)
         p.vv_serialEn()
@@ -292,8 +364,19 @@ def _limits(params):
     yield case_of("nops", params, words)
 
 
-_GROUPS = {"arithmetic": _arithmetic, "offsets": _offsets, "folds": _folds, "levels": _levels, "products": _products,
-           "steps": _steps, "selection": _selection, "hazards": _hazards, "columns": _columns, "ends": _ends, "limits": _limits}
+_GROUPS = {
+    "arithmetic": _arithmetic,
+    "offsets": _offsets,
+    "folds": _folds,
+    "levels": _levels,
+    "products": _products,
+    "steps": _steps,
+    "selection": _selection,
+    "hazards": _hazards,
+    "columns": _columns,
+    "ends": _ends,
+    "limits": _limits,
+}
 
 
 def group_names():

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random IMAGine programs, legal and illegal, for comparing gateware, model and the machine of single bits (section 11).
+"""Random IMAGine programs, legal and illegal, for comparing gateware, model and the machine of
+single bits (section 11).
 
-Everything gives a :class:`Case`. A legal one stays below about ``budget`` array cycles by the formulas of section 10, and
-ends with an epilogue that shows all registers through shift-outs: a copy of each (PE 0 of column 0), and where there is
-room sums of all PEs under random odd weights.
+Everything gives a :class:`Case`. A legal one stays below about ``budget`` array cycles by the
+formulas of section 10, and ends with an epilogue that shows all registers through shift-outs: a
+copy of each (PE 0 of column 0), and where there is room sums of all PEs under random odd weights.
 """
+
 import random
 
 import numpy as np
@@ -18,16 +20,33 @@ from quintet.gateware.isa.words import random_word
 __all__ = ["FAULTS", "WORD_FAULTS", "Case", "case_of", "random_case", "random_words", "state_words"]
 
 #: Faults that a word has by its own bits.
-WORD_FAULTS = ("illegal_submodule", "illegal_opcode", "reserved_bits", "register_range", "address_range", "field_range",
-               "select_range", "operand_overlap")
+WORD_FAULTS = (
+    "illegal_submodule",
+    "illegal_opcode",
+    "reserved_bits",
+    "register_range",
+    "address_range",
+    "field_range",
+    "select_range",
+    "operand_overlap",
+)
 #: What :func:`random_case` can be asked to run into.
-FAULTS = ("program_align", "program_window", *WORD_FAULTS, "output_full", "output_window", "bus_read", "bus_write")
+FAULTS = (
+    "program_align",
+    "program_window",
+    *WORD_FAULTS,
+    "output_full",
+    "output_window",
+    "bus_read",
+    "bus_write",
+)
 
 _WORD = 4
 
 
 class _Writer:
     """Makes the words of one program, fragment by fragment."""
+
     def __init__(self, rng, params):
         self.rng, self.params = rng, params
         self.width, self.count = params["reg_width"], registers_of(params)
@@ -35,14 +54,30 @@ class _Writer:
         first = rng.randrange(max(1, self.count - 5))
         self.pool = list(range(first, min(self.count, first + 6)))
         self.words = []
-        self.fragments = (self.load, self.load, self.any, self.any, self.any, self.products, self.step, self.vector, self.sums,
-                          self.sums, self.raw_writes, self.nops)
+        self.fragments = (
+            self.load,
+            self.load,
+            self.any,
+            self.any,
+            self.any,
+            self.products,
+            self.step,
+            self.vector,
+            self.sums,
+            self.sums,
+            self.raw_writes,
+            self.nops,
+        )
 
     def put(self, mnemonic, **values):
         self.words.append(ISA.encode(mnemonic, **values))
 
     def register(self):
-        return self.rng.choice(self.pool) if self.rng.random() < 0.9 else self.rng.randrange(self.count)
+        return (
+            self.rng.choice(self.pool)
+            if self.rng.random() < 0.9
+            else self.rng.randrange(self.count)
+        )
 
     # Fragments
 
@@ -64,7 +99,9 @@ class _Writer:
             self.select()
         number = self.register()
         for bit in range(self.width):
-            data = self.rng.choice((self.rng.randrange(1 << 16), self.rng.randrange(1 << 16), 0, 0xFFFF))
+            data = self.rng.choice(
+                (self.rng.randrange(1 << 16), self.rng.randrange(1 << 16), 0, 0xFFFF)
+            )
             self.put("mv_write", addr=number * self.width + bit, data=data)
 
     def raw_writes(self):
@@ -72,16 +109,34 @@ class _Writer:
         for _ in range(self.rng.randint(1, 4)):
             if self.rng.random() < 0.3:
                 self.select()
-            self.put("mv_write", addr=self.rng.randrange(self.params["depth"]), data=self.rng.randrange(1 << 16))
+            self.put(
+                "mv_write",
+                addr=self.rng.randrange(self.params["depth"]),
+                data=self.rng.randrange(1 << 16),
+            )
 
     def any(self):
         """One instruction of any kind, its registers often among a few."""
-        limits = {name: tuple(self.pool) for name in ("rd", "rs", "rs1", "rs2", "reg", "ppreg", "multiplicand", "multiplier")}
+        limits = {
+            name: tuple(self.pool)
+            for name in ("rd", "rs", "rs1", "rs2", "reg", "ppreg", "multiplicand", "multiplier")
+        }
         limits["level"] = range(max(3, levels(self.params["cols"]) - 1) + 1)
         if self.rng.random() < 0.2:
             limits = {"level": limits["level"]}
-        chosen = ("mv_add", "mv_sub", "mv_mov", "mv_movOffset", "mv_blockFold", "mv_accumRow", "mv_updatepp", "mv_clrmbit")
-        self.words.append(random_word(ISA, self.rng, params=self.params, limits=limits, mnemonics=chosen))
+        chosen = (
+            "mv_add",
+            "mv_sub",
+            "mv_mov",
+            "mv_movOffset",
+            "mv_blockFold",
+            "mv_accumRow",
+            "mv_updatepp",
+            "mv_clrmbit",
+        )
+        self.words.append(
+            random_word(ISA, self.rng, params=self.params, limits=limits, mnemonics=chosen)
+        )
 
     def products(self):
         """A whole multiplication, sometimes the fixed-point move behind it."""
@@ -95,8 +150,12 @@ class _Writer:
         for bit in range(self.width):
             self.put("mv_updatepp", ppreg=low, multiplicand=a, multiplier=b, bitNo=bit)
         if self.rng.random() < 0.5:
-            self.put("mv_movOffset", offset=self.rng.randrange(self.width),
-                     rd=self.rng.choice([r for r in self.pool if r != low + 1]), rs=low)
+            self.put(
+                "mv_movOffset",
+                offset=self.rng.randrange(self.width),
+                rd=self.rng.choice([r for r in self.pool if r != low + 1]),
+                rs=low,
+            )
 
     def step(self):
         """Steps of a multiplication in any order."""
@@ -104,8 +163,13 @@ class _Writer:
         if not others or self.pool[0] + 1 >= self.count:
             return
         for _ in range(self.rng.randint(1, 4)):
-            self.put("mv_updatepp", ppreg=self.pool[0], multiplicand=self.rng.choice(others), multiplier=self.rng.choice(others),
-                     bitNo=self.rng.randrange(self.width))
+            self.put(
+                "mv_updatepp",
+                ppreg=self.pool[0],
+                multiplicand=self.rng.choice(others),
+                multiplier=self.rng.choice(others),
+                bitNo=self.rng.randrange(self.width),
+            )
 
     def sums(self):
         """Folds and levels, in order as the macros have them, or not."""
@@ -113,7 +177,7 @@ class _Writer:
         folds = list(range(1, 5))
         if self.rng.random() < 0.3:
             self.rng.shuffle(folds)
-        for fold in folds[:self.rng.randint(1, 4)]:
+        for fold in folds[: self.rng.randint(1, 4)]:
             self.put("mv_blockFold", fold=fold, rd=rd, rs=rs)
             rs = rd
         for level in range(self.rng.randint(0, max(3, levels(self.params["cols"]) - 1) + 1)):
@@ -125,7 +189,11 @@ class _Writer:
     def vector(self):
         """Anything that the column registers can be asked for, in any order."""
         for _ in range(self.rng.randint(1, 4)):
-            self.put(self.rng.choice(("vv_serialEn", "vv_serialEn", "vv_parallelEn", "vv_shiftOff", "vv_nop")))
+            self.put(
+                self.rng.choice(
+                    ("vv_serialEn", "vv_serialEn", "vv_parallelEn", "vv_shiftOff", "vv_nop")
+                )
+            )
             if self.rng.random() < 0.6:
                 self.any()
             for _ in range(self.rng.choice((0, 0, 1, 2))):
@@ -150,11 +218,17 @@ class _Writer:
         for col in range(self.params["cols"]):
             self.put("mv_selectCol", colID=col)
             for bit in range(self.width):
-                self.put("mv_write", addr=weight * self.width + bit, data=self.rng.randrange(1 << 16) if bit else 0xFFFF)
+                self.put(
+                    "mv_write",
+                    addr=weight * self.width + bit,
+                    data=self.rng.randrange(1 << 16) if bit else 0xFFFF,
+                )
         for number in self.pool[:weighted]:
             self.put("mv_clrmbit")
             for bit in range(self.width):
-                self.put("mv_updatepp", ppreg=low, multiplicand=number, multiplier=weight, bitNo=bit)
+                self.put(
+                    "mv_updatepp", ppreg=low, multiplicand=number, multiplier=weight, bitNo=bit
+                )
             for fold in range(1, 5):
                 self.put("mv_blockFold", fold=fold, rd=low, rs=low)
             self.put("vv_serialEn")
@@ -164,7 +238,8 @@ class _Writer:
 
 
 def random_words(seed, params, budget=3000):
-    """Words of a legal program whose part before the epilogue takes about ``budget`` array cycles at most."""
+    """Words of a legal program whose part before the epilogue takes about ``budget`` array cycles
+    at most."""
     rng = random.Random(f"imagine {seed}")
     writer, spent = _Writer(rng, params), 0
     writer.load()
@@ -182,14 +257,21 @@ def random_words(seed, params, budget=3000):
 
 
 def state_words(rng, params):
-    """Words that show the state a run has left: columns first, then selection, previous multiplier bits, registers."""
+    """Words that show the state a run has left: columns first, then selection, previous multiplier
+    bits, registers."""
     writer = _Writer(rng, params)
     writer.put("vv_parallelEn")
     writer.put("mv_write", addr=writer.pool[0] * writer.width, data=rng.randrange(1 << 16))
     others = [r for r in range(writer.count) if r not in (0, 1)]
     if others:
         writer.put("vv_serialEn")
-        writer.put("mv_updatepp", ppreg=0, multiplicand=others[-1], multiplier=rng.choice(others), bitNo=rng.randrange(writer.width))
+        writer.put(
+            "mv_updatepp",
+            ppreg=0,
+            multiplicand=others[-1],
+            multiplier=rng.choice(others),
+            bitNo=rng.randrange(writer.width),
+        )
         writer.put("vv_parallelEn")
     writer.epilogue(2)
     return writer.words
@@ -228,7 +310,9 @@ def random_case(seed, params, *, legal=True, fault=None, budget=3000):
         if bad is None:
             raise ValueError(f"no word raises {fault} with {params}")
         words.insert(rng.randrange(len(words) + 1), bad)
-    case = case_of(name, params, words, program=program, gap=rng.choice((0, 4, 64, 300)), fault=fault)
+    case = case_of(
+        name, params, words, program=program, gap=rng.choice((0, 4, 64, 300)), fault=fault
+    )
     if rng.random() < 0.3:
         shift = 4 * rng.randrange(16)
         case.registers["output_at"] += shift
@@ -248,11 +332,17 @@ def _break(case, fault, rng):
         registers[name] += rng.randint(1, 3)
     elif fault == "program_window":
         if rng.random() < 0.5:
-            registers["window_base"] = (registers["program_address"] // 64 + rng.choice((1, 2, 1000))) * 64
+            registers["window_base"] = (
+                registers["program_address"] // 64 + rng.choice((1, 2, 1000))
+            ) * 64
         else:
-            registers["window_limit"] = (registers["program_address"] + rng.randrange(size)) // 64 * 64
+            registers["window_limit"] = (
+                (registers["program_address"] + rng.randrange(size)) // 64 * 64
+            )
     elif fault == "output_full":
-        registers["output_limit"] = rng.choice((0, at + rng.randrange(vector * vectors), at + vector * vectors - 1))
+        registers["output_limit"] = rng.choice(
+            (0, at + rng.randrange(vector * vectors), at + vector * vectors - 1)
+        )
     elif fault == "output_window":
         begin = at + rng.randrange(vector * vectors)
         limit = begin // 64 * 64

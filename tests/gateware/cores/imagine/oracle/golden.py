@@ -3,18 +3,36 @@
 
 __all__ = ["GOLDEN", "GOLDEN_EXPORT"]
 
-#: Instructions with arguments in the table's order, and their words as the published assembler makes them.
+#: Instructions with arguments in the table's order, and their words as the published assembler
+#: makes them.
 GOLDEN = (
-    ("mv_nop", (), 0x00000000), ("mv_write", (0, 0), 0x04000000), ("mv_write", (291, 0x5A3C), 0x05235A3C),
-    ("mv_write", (1023, 0xFFFF), 0x07FFFFFF), ("mv_mov", (17, 42), 0x1C00046A), ("mv_movOffset", (11, 17, 42), 0x1C0B046A),
-    ("mv_add", (33, 12, 50), 0x14210C8C), ("mv_sub", (33, 12, 50), 0x14E10C8C), ("mv_add", (0, 0, 0), 0x14000000),
-    ("mv_sub", (55, 55, 55), 0x14F70DF7), ("mv_updatepp", (20, 7, 9, 0), 0x0C1401C9),
-    ("mv_updatepp", (20, 7, 9, 13), 0x0F5401C9), ("mv_updatepp", (54, 53, 52, 15), 0x0FF60D74),
-    ("mv_clrmbit", (), 0x20000000), ("mv_selectBlk", (45, 7), 0x18402D07), ("mv_selectBlk", (255, 255), 0x1840FFFF),
-    ("mv_selectRow", (45,), 0x18802D00), ("mv_selectCol", (7,), 0x18000007), ("mv_selectAll", (), 0x18C00000),
-    ("mv_blockFold", (1, 19, 37), 0x100104E5), ("mv_blockFold", (2, 19, 37), 0x100204E5),
-    ("mv_blockFold", (4, 19, 37), 0x100404E5), ("mv_accumRow", (0, 41), 0x10400029), ("mv_accumRow", (3, 41), 0x10430029),
-    ("vv_nop", (), 0x40000000), ("vv_serialEn", (), 0x44000000), ("vv_parallelEn", (), 0x48000000),
+    ("mv_nop", (), 0x00000000),
+    ("mv_write", (0, 0), 0x04000000),
+    ("mv_write", (291, 0x5A3C), 0x05235A3C),
+    ("mv_write", (1023, 0xFFFF), 0x07FFFFFF),
+    ("mv_mov", (17, 42), 0x1C00046A),
+    ("mv_movOffset", (11, 17, 42), 0x1C0B046A),
+    ("mv_add", (33, 12, 50), 0x14210C8C),
+    ("mv_sub", (33, 12, 50), 0x14E10C8C),
+    ("mv_add", (0, 0, 0), 0x14000000),
+    ("mv_sub", (55, 55, 55), 0x14F70DF7),
+    ("mv_updatepp", (20, 7, 9, 0), 0x0C1401C9),
+    ("mv_updatepp", (20, 7, 9, 13), 0x0F5401C9),
+    ("mv_updatepp", (54, 53, 52, 15), 0x0FF60D74),
+    ("mv_clrmbit", (), 0x20000000),
+    ("mv_selectBlk", (45, 7), 0x18402D07),
+    ("mv_selectBlk", (255, 255), 0x1840FFFF),
+    ("mv_selectRow", (45,), 0x18802D00),
+    ("mv_selectCol", (7,), 0x18000007),
+    ("mv_selectAll", (), 0x18C00000),
+    ("mv_blockFold", (1, 19, 37), 0x100104E5),
+    ("mv_blockFold", (2, 19, 37), 0x100204E5),
+    ("mv_blockFold", (4, 19, 37), 0x100404E5),
+    ("mv_accumRow", (0, 41), 0x10400029),
+    ("mv_accumRow", (3, 41), 0x10430029),
+    ("vv_nop", (), 0x40000000),
+    ("vv_serialEn", (), 0x44000000),
+    ("vv_parallelEn", (), 0x48000000),
     ("vv_shiftOff", (), 0x4C000000),
 )
 

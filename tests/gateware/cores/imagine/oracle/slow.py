@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine as a machine of single bits: one RAM of rows a block, one adder with a carry a PE. Slow, and no part of the model.
+"""IMAGine as a machine of single bits: one RAM of rows a block, one adder with a carry a PE. Slow,
+and no part of the model.
 
 Words are taken apart by shifts of their own; it shares nothing with the table or the golden model.
 """
@@ -9,12 +10,13 @@ __all__ = ["SlowMachine"]
 
 class SlowMachine:
     """R x C blocks of ``depth`` rows of 16 bits, registers of ``width`` bits."""
+
     def __init__(self, rows, cols, width, depth):
         self.rows, self.cols, self.width = rows, cols, width
         self.ram = [[[0] * depth for _ in range(cols)] for _ in range(rows)]
         self.selected = {(r, c) for r in range(rows) for c in range(cols)}
         self.prevm = {}
-        self.columns = [[0] * width for _ in range(rows)]      # bits, lowest first
+        self.columns = [[0] * width for _ in range(rows)]  # bits, lowest first
         self.mode = "off"
         self.emitted = []
 
@@ -43,7 +45,9 @@ class SlowMachine:
                 self.ram[r][c][word >> 16 & 1023] = word & 0xFFFF
         elif op == 3:
             for pe in self._pes():
-                self._booth(*pe, pp=word >> 16 & 63, multiplicand=high, multiplier=low, k=word >> 22 & 15)
+                self._booth(
+                    *pe, pp=word >> 16 & 63, multiplicand=high, multiplier=low, k=word >> 22 & 15
+                )
         elif op == 4 and fn == 0:
             self._fold(16 >> (word >> 16 & 15), high, low)
         elif op == 4:
@@ -53,8 +57,12 @@ class SlowMachine:
                 self._add(*pe, word >> 16 & 63, low, high, subtract=fn == 3)
         elif op == 6:
             row, col = word >> 8 & 255, word & 255
-            self.selected = {(r, c) for r in range(self.rows) for c in range(self.cols)
-                             if fn == 3 or (fn not in (1, 2) or r == row) and (fn not in (0, 1) or c == col)}
+            self.selected = {
+                (r, c)
+                for r in range(self.rows)
+                for c in range(self.cols)
+                if fn == 3 or (fn not in (1, 2) or r == row) and (fn not in (0, 1) or c == col)
+            }
         elif op == 7:
             for pe in self._pes():
                 for b in range(self.width):
@@ -75,7 +83,7 @@ class SlowMachine:
         add, subtract = before > m, m > before
         carry, x = int(subtract), 0
         for b in range(self.width + 1):
-            held = min(b, self.width - 1)               # the last step holds the sign bits
+            held = min(b, self.width - 1)  # the last step holds the sign bits
             at = held + k
             if k and b < self.width:
                 x = self._bit(r, c, p, pp + at // self.width, at % self.width)

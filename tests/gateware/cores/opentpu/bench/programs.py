@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs for comparing OpenTPU's gateware with its model: random ones, directed hazards, and NOP padding.
+"""Programs for comparing OpenTPU's gateware with its model: random ones, directed hazards, and NOP
+padding.
 
-The workloads of section 10.3 are in ``quintet.firmware.opentpu.measure``. Everything here gives a :class:`Case`: a program, registers, a memory image, the ranges to compare.
+The workloads of section 10.3 are in ``quintet.firmware.opentpu.measure``. Everything here gives a
+:class:`Case`: a program, registers, a memory image, the ranges to compare.
 """
+
 import math
 import random
 
@@ -18,11 +21,23 @@ __all__ = ["FAULTS", "Case", "case_of", "hazard_cases", "pad", "random_case", "s
 OP = ISA.opcodes
 
 
-def case_of(name, params, words, host, tiles, *, rng=None, weights_in_host=None, program_last=False, extra=None):
+def case_of(
+    name,
+    params,
+    words,
+    host,
+    tiles,
+    *,
+    rng=None,
+    weights_in_host=None,
+    program_last=False,
+    extra=None,
+):
     """A :class:`Case` with program, host memory and weights laid out one after another.
 
-    ``host``: int8 [vectors, n]; ``tiles``: int8 [tiles, n, n]; ``weights_in_host``: weight memory begins at this multiple
-    of its alignment inside host memory instead. All bases are multiples of lcm(16, n), for beats of n bytes.
+    ``host``: int8 [vectors, n]; ``tiles``: int8 [tiles, n, n]; ``weights_in_host``: weight memory
+    begins at this multiple of its alignment inside host memory instead. All bases are multiples of
+    lcm(16, n), for beats of n bytes.
     """
     n = params["n"]
     step = math.lcm(16, n)
@@ -40,28 +55,42 @@ def case_of(name, params, words, host, tiles, *, rng=None, weights_in_host=None,
     memory = np.zeros(size, np.uint8)
     if rng:
         memory[:] = np.frombuffer(rng.randbytes(size), np.uint8)
-    memory[address["host"]:address["host"] + host.size] = host.view(np.uint8).ravel()
+    memory[address["host"] : address["host"] + host.size] = host.view(np.uint8).ravel()
     if weights_in_host is None:
-        memory[address["weights"]:address["weights"] + tiles.size] = tiles.view(np.uint8).ravel()
+        memory[address["weights"] : address["weights"] + tiles.size] = tiles.view(np.uint8).ravel()
     else:
         room = host.size - tiles.size
         address["weights"] = address["host"] + min(weights_in_host, max(room, 0) // step) * step
-    memory[address["program"]:address["program"] + len(data)] = np.frombuffer(data, np.uint8)
-    registers = {"program_address": address["program"], "program_length": len(data),
-                 "hostmem_base": address["host"], "hostmem_limit": address["host"] + host.size,
-                 "weights_base": address["weights"], "weights_limit": address["weights"] + tiles.size, **(extra or {})}
-    return Case(name, dict(params), [w for w in words if isinstance(w, Word)], registers, memory, program=data,
-                ranges=[(address["host"], host.size)])
+    memory[address["program"] : address["program"] + len(data)] = np.frombuffer(data, np.uint8)
+    registers = {
+        "program_address": address["program"],
+        "program_length": len(data),
+        "hostmem_base": address["host"],
+        "hostmem_limit": address["host"] + host.size,
+        "weights_base": address["weights"],
+        "weights_limit": address["weights"] + tiles.size,
+        **(extra or {}),
+    }
+    return Case(
+        name,
+        dict(params),
+        [w for w in words if isinstance(w, Word)],
+        registers,
+        memory,
+        program=data,
+        ranges=[(address["host"], host.size)],
+    )
 
 
 # Random programs
 
-_WINDOW = 24            # rows on which most instructions meet
+_WINDOW = 24  # rows on which most instructions meet
 _TILES = 8
 
 
 class _Writer:
     """Random legal instructions, with what the checks of section 6 need to know."""
+
     def __init__(self, rng, params):
         self.rng, self.params, self.n = rng, params, params["n"]
         self.program = Program()
@@ -69,10 +98,14 @@ class _Writer:
         self.capacity = params["wfifo_tiles"] + 1
         self.host_rows = _WINDOW * 8
         # The common rows lie at the start, at the end, or somewhere odd.
-        self.ub0 = rng.choice((0, params["ub_rows"] - _WINDOW, rng.randrange(params["ub_rows"] - _WINDOW)))
-        self.acc0 = rng.choice((0, params["acc_rows"] - _WINDOW, rng.randrange(params["acc_rows"] - _WINDOW)))
+        self.ub0 = rng.choice(
+            (0, params["ub_rows"] - _WINDOW, rng.randrange(params["ub_rows"] - _WINDOW))
+        )
+        self.acc0 = rng.choice(
+            (0, params["acc_rows"] - _WINDOW, rng.randrange(params["acc_rows"] - _WINDOW))
+        )
         self.cfg = [params["norm_reset"], 0x100, 0x10011, 0]
-        self.long = rng.random() < 0.25     # whether lengths have a tail to 256
+        self.long = rng.random() < 0.25  # whether lengths have a tail to 256
 
     def span(self, *limits):
         """A length, and for each (common base, rows) of ``limits`` a start that fits."""
@@ -110,7 +143,9 @@ class _Writer:
         if convolve and self.params["ext_conv"]:
             rows = conv_rows(self.cfg[1], ub, count)
             convolve = bool(rows.max() < self.params["ub_rows"])
-        self.program.mmc(ub, acc, count, switch=switch, overwrite=rng.random() < 0.4, convolve=convolve)
+        self.program.mmc(
+            ub, acc, count, switch=switch, overwrite=rng.random() < 0.4, convolve=convolve
+        )
         if switch:
             self.pending -= 1
             self.switched = True
@@ -120,7 +155,9 @@ class _Writer:
         count, (ub, acc) = self.ub_acc()
         pool = self.params["ext_pool"] and rng.random() < 0.3
         if pool:
-            pool = bool(pool_rows(self.cfg[2], self.cfg[3], acc, count).max() < self.params["acc_rows"])
+            pool = bool(
+                pool_rows(self.cfg[2], self.cfg[3], acc, count).max() < self.params["acc_rows"]
+            )
         self.program.act(acc, ub, count, rng.choice((0, 1, 2, 3)), pool=pool)
 
     def host(self):
@@ -133,8 +170,16 @@ class _Writer:
     def other(self):
         rng, params = self.rng, self.params
         choices = ["nop", "sync"]
-        choices += [name for name, ext in (("norm", "ext_norm"), ("conv", "ext_conv"), ("pool", "ext_pool"),
-                                           ("poolrow", "ext_pool")) if params[ext]] * 2
+        choices += [
+            name
+            for name, ext in (
+                ("norm", "ext_norm"),
+                ("conv", "ext_conv"),
+                ("pool", "ext_pool"),
+                ("poolrow", "ext_pool"),
+            )
+            if params[ext]
+        ] * 2
         kind = rng.choice(choices)
         if kind == "nop":
             self.program.nop(rng.choice((1, 1, 2, rng.randint(1, 2 * self.n + 4))))
@@ -142,9 +187,16 @@ class _Writer:
             self.program.sync(rng.randrange(1 << 16), interrupt=rng.random() < 0.5)
         else:
             value = {
-                "norm": rng.choice((0, 1, 4, 8, 16, 24, 31)) | rng.getrandbits(1) << 8 | rng.randrange(3) << 16,
-                "conv": rng.choice((0, 1, 3, 4, 7)) | rng.randrange(4) << 8 | rng.randrange(8) << 16,
-                "pool": rng.randint(1, 3) | rng.randint(1, 3) << 4 | rng.choice((0, 1, 3, 7)) << 8 | rng.randrange(4) << 16,
+                "norm": rng.choice((0, 1, 4, 8, 16, 24, 31))
+                | rng.getrandbits(1) << 8
+                | rng.randrange(3) << 16,
+                "conv": rng.choice((0, 1, 3, 4, 7))
+                | rng.randrange(4) << 8
+                | rng.randrange(8) << 16,
+                "pool": rng.randint(1, 3)
+                | rng.randint(1, 3) << 4
+                | rng.choice((0, 1, 3, 7)) << 8
+                | rng.randrange(4) << 16,
                 "poolrow": rng.randrange(6) | rng.randrange(10) << 16,
             }[kind]
             self.program.cfg(kind, value)
@@ -166,7 +218,8 @@ class _Writer:
             self.other()
 
     def dump(self):
-        """Show the common rows: unified buffer as it is, accumulators through ACT, all 32 bits where norm is built."""
+        """Show the common rows: unified buffer as it is, accumulators through ACT, all 32 bits
+        where norm is built."""
         rows, host = _WINDOW, 2 * _WINDOW
         self.program.whm(self.ub0, host, rows)
         for k, shift in enumerate((0, 8, 16, 24) if self.params["ext_norm"] else (0,)):
@@ -181,15 +234,30 @@ def _random_data(rng, *shape):
     size = math.prod(shape)
     data = np.frombuffer(rng.randbytes(size), np.int8).copy()
     if kind < 0.15:
-        data = np.where(data & 1, np.int8(-128), np.int8(127))      # extremes
+        data = np.where(data & 1, np.int8(-128), np.int8(127))  # extremes
     elif kind < 0.4:
-        data = (data >> 5).astype(np.int8)                          # small: ReLU and sigmoid show their middle
+        data = (data >> 5).astype(np.int8)  # small: ReLU and sigmoid show their middle
     return data.reshape(shape)
 
 
-#: Faults that :func:`random_case` can inject, start faults included; ``"bitflip"`` flips one bit of one word.
-FAULTS = ("bad_register", "bad_config", "window", "illegal_opcode", "bad_field", "ub_range", "acc_range", "host_range",
-          "weight_range", "no_weights", "weight_underflow", "weight_overflow", "program_end", "bitflip")
+#: Faults that :func:`random_case` can inject, start faults included; ``"bitflip"`` flips one bit of
+#: one word.
+FAULTS = (
+    "bad_register",
+    "bad_config",
+    "window",
+    "illegal_opcode",
+    "bad_field",
+    "ub_range",
+    "acc_range",
+    "host_range",
+    "weight_range",
+    "no_weights",
+    "weight_underflow",
+    "weight_overflow",
+    "program_end",
+    "bitflip",
+)
 
 
 def random_case(seed, params, *, legal=True, fault=None, length=None):
@@ -200,8 +268,8 @@ def random_case(seed, params, *, legal=True, fault=None, length=None):
     seed : int
     params : dict of build parameters
     legal : without ``fault``: False injects one of :data:`FAULTS`, drawn by the seed
-    fault : name out of :data:`FAULTS` to inject. What the outcome is, the model says: an injected fault may come after
-        another one (``bitflip``), or not be one in this build.
+    fault : name out of :data:`FAULTS` to inject. What the outcome is, the model says:
+        an injected fault may come after another one (``bitflip``), or not be one in this build.
     length : instructions before the closing dump; by default 5 to 60
 
     Returns
@@ -214,7 +282,7 @@ def random_case(seed, params, *, legal=True, fault=None, length=None):
     writer = _Writer(rng, params)
     steps = length if length is not None else rng.randint(5, 60)
     at = rng.randrange(steps + 1)
-    if fault == "no_weights":       # before the first MMC.S
+    if fault == "no_weights":  # before the first MMC.S
         at = 0
     for index in range(steps):
         if index == at and fault is not None:
@@ -225,27 +293,52 @@ def random_case(seed, params, *, legal=True, fault=None, length=None):
     writer.dump()
     if fault != "program_end":
         writer.program.hlt()
-        if rng.random() < 0.5:      # never executed, whatever it is
-            writer.program.words.append(Word(rng.choice((0xFF, OP["MMC"], OP["WHM"])), 0xC0, 3, 1 << 60, 7))
+        if rng.random() < 0.5:  # never executed, whatever it is
+            writer.program.words.append(
+                Word(rng.choice((0xFF, OP["MMC"], OP["WHM"])), 0xC0, 3, 1 << 60, 7)
+            )
     words = list(writer.program.words)
     if fault == "bitflip":
         index = rng.randrange(len(words))
         word = int.from_bytes(words[index].pack(), "big") ^ 1 << rng.randrange(112)
-        words[index] = Word(word >> 104, word >> 96 & 0xFF, word >> 88 & 0xFF, word >> 24 & (1 << 64) - 1, word & 0xFFFFFF)
+        words[index] = Word(
+            word >> 104,
+            word >> 96 & 0xFF,
+            word >> 88 & 0xFF,
+            word >> 24 & (1 << 64) - 1,
+            word & 0xFFFFFF,
+        )
     n = params["n"]
     extra = {"sigmoid_compat": rng.getrandbits(1)}
     if params["ext_norm"] and rng.random() < 0.2:
         extra["cfg_norm"] = rng.choice((0, 0x103, 0x10104, 0x2001F))
-    in_host = rng.randrange(8) if rng.random() < 0.3 and writer.host_rows * n >= _TILES * n * n else None
-    case = case_of(f"random {seed}" + (f" {fault}" if fault else ""), params, words,
-                   _random_data(rng, writer.host_rows, n), _random_data(rng, _TILES, n, n), rng=rng,
-                   weights_in_host=in_host, program_last=rng.random() < 0.3, extra=extra)
+    in_host = (
+        rng.randrange(8) if rng.random() < 0.3 and writer.host_rows * n >= _TILES * n * n else None
+    )
+    case = case_of(
+        f"random {seed}" + (f" {fault}" if fault else ""),
+        params,
+        words,
+        _random_data(rng, writer.host_rows, n),
+        _random_data(rng, _TILES, n, n),
+        rng=rng,
+        weights_in_host=in_host,
+        program_last=rng.random() < 0.3,
+        extra=extra,
+    )
     if fault in ("bad_register", "bad_config", "window"):
         _spoil(case, fault, rng)
-    elif rng.random() < 0.3:        # the tightest window that the run fits
-        used = [(case.registers[a], case.registers[b]) for a, b in
-                (("hostmem_base", "hostmem_limit"), ("weights_base", "weights_limit"))]
-        used.append((case.registers["program_address"], case.registers["program_address"] + len(case.program)))
+    elif rng.random() < 0.3:  # the tightest window that the run fits
+        used = [
+            (case.registers[a], case.registers[b])
+            for a, b in (("hostmem_base", "hostmem_limit"), ("weights_base", "weights_limit"))
+        ]
+        used.append(
+            (
+                case.registers["program_address"],
+                case.registers["program_address"] + len(case.program),
+            )
+        )
         case.registers["window_base"] = min(a for a, _ in used) & -64
         # (whole beats of 12 bytes, where a memory has such)
         case.registers["window_limit"] = align(max(b for _, b in used), math.lcm(64, params["n"]))
@@ -255,25 +348,56 @@ def random_case(seed, params, *, legal=True, fault=None, length=None):
 def _inject(writer, fault):
     """Put a word that raises ``fault`` at the end of the program (start faults: :func:`_spoil`)."""
     rng, program, params = writer.rng, writer.program, writer.params
-    wide = rng.choice((0, 1 << 32, 1 << 63))        # low bits alone would be legal
+    wide = rng.choice((0, 1 << 32, 1 << 63))  # low bits alone would be legal
     if fault == "illegal_opcode":
         legal = set(OP.values())
-        program.words.append(Word(rng.choice([k for k in range(256) if k not in legal]), rng.getrandbits(8), 1, 2, 3))
+        program.words.append(
+            Word(rng.choice([k for k in range(256) if k not in legal]), rng.getrandbits(8), 1, 2, 3)
+        )
     elif fault == "bad_field":
-        program.words.append(rng.choice((
-            Word(OP["NOP"], 1), Word(OP["NOP"], 0, 1), Word(OP["HLT"], 0, 0, 1 << 63), Word(OP["HLT"], 0, 0, 0, 1 << 23),
-            Word(OP["WHM"], 1, 1), Word(OP["RHM"], 0x80, 1), Word(OP["RW"], 0, 1), Word(OP["RW"], 0, 0, 0, 1),
-            Word(OP["MMC"], 0x41, 1), Word(OP["MMC"], 0x08, 1), Word(OP["ACT"], 0x40, 1), Word(OP["ACT"], 0x01, 1))))
+        program.words.append(
+            rng.choice(
+                (
+                    Word(OP["NOP"], 1),
+                    Word(OP["NOP"], 0, 1),
+                    Word(OP["HLT"], 0, 0, 1 << 63),
+                    Word(OP["HLT"], 0, 0, 0, 1 << 23),
+                    Word(OP["WHM"], 1, 1),
+                    Word(OP["RHM"], 0x80, 1),
+                    Word(OP["RW"], 0, 1),
+                    Word(OP["RW"], 0, 0, 0, 1),
+                    Word(OP["MMC"], 0x41, 1),
+                    Word(OP["MMC"], 0x08, 1),
+                    Word(OP["ACT"], 0x40, 1),
+                    Word(OP["ACT"], 0x01, 1),
+                )
+            )
+        )
     elif fault == "ub_range":
         count = rng.randint(1, 256)
         ub = params["ub_rows"] - count + rng.randint(1, count)
-        program.words.append(rng.choice((Word(OP["RHM"], 0, count & 255, 0, ub), Word(OP["WHM"], 0, count & 255, 0, ub),
-                                         Word(OP["ACT"], 0, count & 255, 0, ub), Word(OP["RHM"], 0, 1, 0, 0xFFFFFF))))
+        program.words.append(
+            rng.choice(
+                (
+                    Word(OP["RHM"], 0, count & 255, 0, ub),
+                    Word(OP["WHM"], 0, count & 255, 0, ub),
+                    Word(OP["ACT"], 0, count & 255, 0, ub),
+                    Word(OP["RHM"], 0, 1, 0, 0xFFFFFF),
+                )
+            )
+        )
     elif fault == "acc_range":
         count = rng.randint(1, min(256, params["acc_rows"]))
         acc = params["acc_rows"] - count + rng.randint(1, count)
-        program.words.append(rng.choice((Word(OP["ACT"], 0, count & 255, acc, 0), Word(OP["ACT"], 8, 1, 1 << 32, 0),
-                                         Word(OP["MMC"], 5, 1, (1 << 64) - 1, 0))))
+        program.words.append(
+            rng.choice(
+                (
+                    Word(OP["ACT"], 0, count & 255, acc, 0),
+                    Word(OP["ACT"], 8, 1, 1 << 32, 0),
+                    Word(OP["MMC"], 5, 1, (1 << 64) - 1, 0),
+                )
+            )
+        )
     elif fault == "host_range":
         count = rng.randint(1, 64)
         host = writer.host_rows - count + rng.randint(1, count)
@@ -293,22 +417,37 @@ def _inject(writer, fault):
             writer.rw()
         program.rw(0)
     elif fault == "bad_config" and any(params[ext] for ext in ("ext_norm", "ext_conv", "ext_pool")):
-        program.words.append(rng.choice((Word(OP["CFG"], 0, 0, 0x30000, 0), Word(OP["CFG"], 0, 0, 0, 4),
-                                         Word(OP["CFG"], 0, 0, 0x20, 0), Word(OP["CFG"], 0, 0, 0x10010, 2))))
+        program.words.append(
+            rng.choice(
+                (
+                    Word(OP["CFG"], 0, 0, 0x30000, 0),
+                    Word(OP["CFG"], 0, 0, 0, 4),
+                    Word(OP["CFG"], 0, 0, 0x20, 0),
+                    Word(OP["CFG"], 0, 0, 0x10010, 2),
+                )
+            )
+        )
 
 
 def _spoil(case, fault, rng):
     registers = case.registers
     if fault == "bad_register":
-        name, value = rng.choice((
-            ("program_length", 0), ("program_length", registers["program_length"] + 1),
-            ("hostmem_base", registers["hostmem_base"] + 8), ("hostmem_limit", registers["hostmem_base"] - 1),
-            ("weights_base", registers["weights_base"] + 4), ("weights_limit", registers["weights_base"] - 16),
-            ("hostmem_limit", 0), ("weights_limit", 0)))
+        name, value = rng.choice(
+            (
+                ("program_length", 0),
+                ("program_length", registers["program_length"] + 1),
+                ("hostmem_base", registers["hostmem_base"] + 8),
+                ("hostmem_limit", registers["hostmem_base"] - 1),
+                ("weights_base", registers["weights_base"] + 4),
+                ("weights_limit", registers["weights_base"] - 16),
+                ("hostmem_limit", 0),
+                ("weights_limit", 0),
+            )
+        )
         registers[name] = max(value, 0)
-    elif fault == "window" and rng.random() < 0.3:          # the program itself
+    elif fault == "window" and rng.random() < 0.3:  # the program itself
         registers["window_limit"] = (registers["program_address"] + len(case.program) // 2) & -64
-    elif fault == "window":                                 # host memory or weights end early
+    elif fault == "window":  # host memory or weights end early
         low, high = registers["hostmem_base"], registers["hostmem_limit"]
         if registers["program_address"] < low:
             registers["window_limit"] = align(rng.randrange(low, high), 64)
@@ -320,13 +459,20 @@ def _spoil(case, fault, rng):
 
 # Changes that must not change results
 
+
 def pad(words, n, *, extra=0):
-    """``words`` with NOPs behind each instruction for its documented latency (section 10.2), as published programs have."""
+    """``words`` with NOPs behind each instruction for its documented latency (section 10.2), as
+    published programs have."""
     result = Program()
     for word in words:
         result.words.append(word)
-        count = {OP["RHM"]: word.count, OP["WHM"]: word.count, OP["RW"]: -(-n * n // 64) + 3 + n,
-                 OP["MMC"]: word.count + 2 * n, OP["ACT"]: word.count + 1}.get(word.opcode, 0)
+        count = {
+            OP["RHM"]: word.count,
+            OP["WHM"]: word.count,
+            OP["RW"]: -(-n * n // 64) + 3 + n,
+            OP["MMC"]: word.count + 2 * n,
+            OP["ACT"]: word.count + 1,
+        }.get(word.opcode, 0)
         result.nop(count + extra)
     return result.words
 
@@ -346,7 +492,8 @@ def scatter(words, seed, *, sync=False):
 
 
 def nop_runs(words, seed):
-    """``words`` with runs of NOPs at random places: short ones, and some longer than any fetch asks for at once."""
+    """``words`` with runs of NOPs at random places: short ones, and some longer than any fetch asks
+    for at once."""
     rng = random.Random(f"runs {seed}")
     result = Program()
     for word in words:
@@ -358,10 +505,12 @@ def nop_runs(words, seed):
 
 # Directed hazards
 
+
 def hazard_cases(params, *, distances=None):
     """One :class:`Case` for each hazard of section 11 item 7, overlap and length.
 
-    Each program repeats setup, producer, d NOPs, consumer and a look at the result, for d = 0 .. 2n + 4.
+    Each program repeats setup, producer, d NOPs, consumer and a look at the result, for d = 0 .. 2n
+    + 4.
     """
     n = params["n"]
     distances = range(2 * n + 5) if distances is None else distances
@@ -370,7 +519,8 @@ def hazard_cases(params, *, distances=None):
             rng = random.Random(f"{name}/{count}/{shift}/{n}")
             program = Program()
             for distance in distances:
-                # Fresh contents: two blocks of host memory, one product in the accumulators, a new tile.
+                # Fresh contents: two blocks of host memory, one product in the accumulators, a new
+                # tile.
                 program.rhm(rng.randrange(32), 0, 60)
                 program.rw(rng.randrange(_TILES))
                 program.mmc(0, 0, 40, switch=True, overwrite=True)
@@ -382,18 +532,29 @@ def hazard_cases(params, *, distances=None):
                 producer(program, 10, count)
                 program.nop(distance)
                 consumer(program, 10 + shift, count)
-                # Everything that can have changed, into rows of host memory that grow with the distance.
+                # Everything that can have changed, into rows of host memory that grow with the
+                # distance.
                 program.act(0, 140, 40)
                 out = 160 + distance % 4 * 224
                 program.whm(0, out, 180)
             program.hlt()
             host = _random_data(rng, 160 + 4 * 224, n)
-            yield case_of(f"hazard {name} n={count} shift={shift}", params, program.words, host,
-                          _random_data(rng, _TILES, n, n), rng=rng, weights_in_host=0 if "RW" in name else None)
+            yield case_of(
+                f"hazard {name} n={count} shift={shift}",
+                params,
+                program.words,
+                host,
+                _random_data(rng, _TILES, n, n),
+                rng=rng,
+                weights_in_host=0 if "RW" in name else None,
+            )
 
 
 _HAZARDS = {
-    "RHM -> MMC": (lambda p, at, c: p.rhm(40, at, c), lambda p, at, c: p.mmc(at, 0, c, overwrite=True)),
+    "RHM -> MMC": (
+        lambda p, at, c: p.rhm(40, at, c),
+        lambda p, at, c: p.mmc(at, 0, c, overwrite=True),
+    ),
     "RHM -> WHM": (lambda p, at, c: p.rhm(40, at, c), lambda p, at, c: p.whm(at, 100, c)),
     "RHM -> RHM": (lambda p, at, c: p.rhm(40, at, c), lambda p, at, c: p.rhm(70, at, c)),
     "ACT -> MMC": (lambda p, at, c: p.act(0, at, c), lambda p, at, c: p.mmc(at, 20, c)),
@@ -403,18 +564,52 @@ _HAZARDS = {
     "ACT -> ACT": (lambda p, at, c: p.act(0, at, c), lambda p, at, c: p.act(4, at, c, "sigmoid")),
     "MMC -> ACT": (lambda p, at, c: p.mmc(50, at, c), lambda p, at, c: p.act(at, 100, c)),
     "MMC -> MMC": (lambda p, at, c: p.mmc(0, at, c), lambda p, at, c: p.mmc(3, at, c)),
-    "MMC -> MMC.O": (lambda p, at, c: p.mmc(0, at, c), lambda p, at, c: p.mmc(3, at, c, overwrite=True)),
-    "ACT reads, MMC overwrites": (lambda p, at, c: p.act(at, 100, c), lambda p, at, c: p.mmc(0, at, c, overwrite=True)),
-    "MMC reads, RHM overwrites": (lambda p, at, c: p.mmc(at, 0, c), lambda p, at, c: p.rhm(40, at, c)),
-    "MMC reads, ACT overwrites": (lambda p, at, c: p.mmc(at, 20, c), lambda p, at, c: p.act(0, at, c)),
-    "WHM reads, RHM overwrites": (lambda p, at, c: p.whm(at, 100, c), lambda p, at, c: p.rhm(40, at, c)),
-    "WHM reads, ACT overwrites": (lambda p, at, c: p.whm(at, 100, c), lambda p, at, c: p.act(0, at, c)),
-    "WHM -> RHM host": (lambda p, at, c: p.whm(100, 90 + at, c), lambda p, at, c: p.rhm(90 + at, 20, c)),
-    "RHM -> WHM host": (lambda p, at, c: p.rhm(90 + at, 20, c), lambda p, at, c: p.whm(100, 90 + at, c)),
-    "WHM -> WHM host": (lambda p, at, c: p.whm(100, 90 + at, c), lambda p, at, c: p.whm(3, 90 + at, c)),
+    "MMC -> MMC.O": (
+        lambda p, at, c: p.mmc(0, at, c),
+        lambda p, at, c: p.mmc(3, at, c, overwrite=True),
+    ),
+    "ACT reads, MMC overwrites": (
+        lambda p, at, c: p.act(at, 100, c),
+        lambda p, at, c: p.mmc(0, at, c, overwrite=True),
+    ),
+    "MMC reads, RHM overwrites": (
+        lambda p, at, c: p.mmc(at, 0, c),
+        lambda p, at, c: p.rhm(40, at, c),
+    ),
+    "MMC reads, ACT overwrites": (
+        lambda p, at, c: p.mmc(at, 20, c),
+        lambda p, at, c: p.act(0, at, c),
+    ),
+    "WHM reads, RHM overwrites": (
+        lambda p, at, c: p.whm(at, 100, c),
+        lambda p, at, c: p.rhm(40, at, c),
+    ),
+    "WHM reads, ACT overwrites": (
+        lambda p, at, c: p.whm(at, 100, c),
+        lambda p, at, c: p.act(0, at, c),
+    ),
+    "WHM -> RHM host": (
+        lambda p, at, c: p.whm(100, 90 + at, c),
+        lambda p, at, c: p.rhm(90 + at, 20, c),
+    ),
+    "RHM -> WHM host": (
+        lambda p, at, c: p.rhm(90 + at, 20, c),
+        lambda p, at, c: p.whm(100, 90 + at, c),
+    ),
+    "WHM -> WHM host": (
+        lambda p, at, c: p.whm(100, 90 + at, c),
+        lambda p, at, c: p.whm(3, 90 + at, c),
+    ),
     # Weight memory begins where host memory does: tile 0 is its first n vectors.
-    "WHM -> RW": (lambda p, at, c: p.whm(100, max(at - 10, 0), c),
-                  lambda p, at, c: (p.rw(0), p.mmc(0, 0, c, switch=True, overwrite=True))),
-    "RW -> WHM": (lambda p, at, c: p.rw(0),
-                  lambda p, at, c: (p.whm(100, max(at - 10, 0), c), p.mmc(0, 0, c, switch=True, overwrite=True))),
+    "WHM -> RW": (
+        lambda p, at, c: p.whm(100, max(at - 10, 0), c),
+        lambda p, at, c: (p.rw(0), p.mmc(0, 0, c, switch=True, overwrite=True)),
+    ),
+    "RW -> WHM": (
+        lambda p, at, c: p.rw(0),
+        lambda p, at, c: (
+            p.whm(100, max(at - 10, 0), c),
+            p.mmc(0, 0, c, switch=True, overwrite=True),
+        ),
+    ),
 }

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A second model of OpenTPU, in plain Python integers and straight from the text of section 4. Legal programs only."""
+"""A second model of OpenTPU, in plain Python integers and straight from the text of section 4.
+Legal programs only."""
+
 import math
 
 
@@ -33,18 +35,23 @@ def activate(v, func, norm, compat=False):
 
 
 def run(params, memory, registers):
-    """Execute the program in ``memory`` (a bytearray), changing it; returns the number of instructions and MACs."""
+    """Execute the program in ``memory`` (a bytearray), changing it; returns the number of
+    instructions and MACs."""
     n = params["n"]
     ub = [[0] * n for _ in range(params["ub_rows"])]
     acc = [[0] * n for _ in range(params["acc_rows"])]
     queue, tile, compat = [], None, registers.get("sigmoid_compat", 0)
-    cfg = [registers.get("cfg_norm", params["norm_reset"]), registers.get("cfg_conv", 0x100),
-           registers.get("cfg_pool", 0x10011), registers.get("cfg_poolrow", 0)]
+    cfg = [
+        registers.get("cfg_norm", params["norm_reset"]),
+        registers.get("cfg_conv", 0x100),
+        registers.get("cfg_pool", 0x10011),
+        registers.get("cfg_poolrow", 0),
+    ]
     pc, retired, macs = registers["program_address"], 0, 0
     while True:
-        word = int.from_bytes(memory[pc:pc + 14], "big")
+        word = int.from_bytes(memory[pc : pc + 14], "big")
         opcode, flags, length = word >> 104, word >> 96 & 255, word >> 88 & 255
-        addr, row = word >> 24 & 2 ** 64 - 1, word & 0xFFFFFF
+        addr, row = word >> 24 & 2**64 - 1, word & 0xFFFFFF
         count = length if length else 256
         pc += 14
         retired += 1
@@ -53,13 +60,15 @@ def run(params, memory, registers):
             return retired, macs
         if opcode == 6:
             for i in range(count):
-                ub[row + i] = [_signed(b, 8) for b in memory[host + n * i:host + n * i + n]]
+                ub[row + i] = [_signed(b, 8) for b in memory[host + n * i : host + n * i + n]]
         elif opcode == 1:
             for i in range(count):
-                memory[host + n * i:host + n * i + n] = bytes(v & 255 for v in ub[row + i])
+                memory[host + n * i : host + n * i + n] = bytes(v & 255 for v in ub[row + i])
         elif opcode == 2:
             base = registers["weights_base"] + n * n * addr
-            queue.append([[_signed(memory[base + n * k + j], 8) for j in range(n)] for k in range(n)])
+            queue.append(
+                [[_signed(memory[base + n * k + j], 8) for j in range(n)] for k in range(n)]
+            )
         elif opcode == 3:
             if flags & 1:
                 tile = queue.pop(0)
@@ -81,9 +90,15 @@ def run(params, memory, registers):
                 if values is None:
                     width = cfg[2] >> 8 & 255 or 256
                     first = addr + i // width * (cfg[3] >> 16) + i % width * (cfg[2] >> 16 & 255)
-                    rows = [first + r * (cfg[3] & 0xFFFF) + c for r in range(cfg[2] >> 4 & 15) for c in range(cfg[2] & 15)]
+                    rows = [
+                        first + r * (cfg[3] & 0xFFFF) + c
+                        for r in range(cfg[2] >> 4 & 15)
+                        for c in range(cfg[2] & 15)
+                    ]
                     values = [max(acc[k][j] for k in rows) for j in range(n)]
-                results.append([_signed(activate(v, flags >> 3 & 3, cfg[0], compat), 8) for v in values])
+                results.append(
+                    [_signed(activate(v, flags >> 3 & 3, cfg[0], compat), 8) for v in values]
+                )
             for i, result in enumerate(results):
                 ub[row + i] = result
         elif opcode == 16:

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OPU's compute part under test: tiles, kernels and commands in, numpy arrays out, all of it at once where it may be."""
+"""The OPU's compute part under test: tiles, kernels and commands in, numpy arrays out, all of it at
+once where it may be."""
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -7,7 +9,14 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.cores.opu.engine.compute.compute import Compute
 from quintet.gateware.cores.opu.geometry import ofm_lines, pooled
-from quintet.gateware.cores.opu.model.arithmetic import activate, conv_acc, conv_bias, dot, pool, requantise
+from quintet.gateware.cores.opu.model.arithmetic import (
+    activate,
+    conv_acc,
+    conv_bias,
+    dot,
+    pool,
+    requantise,
+)
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.types import type_set
 
@@ -22,6 +31,7 @@ def make(preset="sim", beat_bytes=2, family=None, **overrides):
 @dataclass
 class Load:
     """``face`` is "ifm", "ker" or "bias"; ``start`` its fields."""
+
     face: str
     start: dict
     array: np.ndarray
@@ -36,12 +46,14 @@ class Conv:
 @dataclass
 class Store:
     fields: dict
-    expected: np.ndarray            # [rows, columns, channels]
+    expected: np.ndarray  # [rows, columns, channels]
 
 
 @dataclass
 class Phase:
-    """What happens at once: loads one after another, convolutions one after another, stores one after another."""
+    """What happens at once: loads one after another, convolutions one after another, stores one
+    after another."""
+
     loads: list = field(default_factory=list)
     convs: list = field(default_factory=list)
     stores: list = field(default_factory=list)
@@ -49,8 +61,9 @@ class Phase:
 
 @dataclass
 class Figures:
-    """Of each phase: cycles from the first command offered to the last done, steps, cycles from first to last step; of each
-    store: cycles from its command to the last group."""
+    """Of each phase: cycles from the first command offered to the last done, steps, cycles from
+    first to last step; of each store: cycles from its command to the last group."""
+
     cycles: list = field(default_factory=list)
     steps: list = field(default_factory=list)
     span: list = field(default_factory=list)
@@ -61,17 +74,44 @@ def log2(value):
     return value.bit_length() - 1
 
 
-def conv_fields(kind, tap, shape, row, *, window=(0, 0), stride=(1, 1), shifts=(0, 0), ifm_bank=0, ofm_bank=0, copy=0):
+def conv_fields(
+    kind,
+    tap,
+    shape,
+    row,
+    *,
+    window=(0, 0),
+    stride=(1, 1),
+    shifts=(0, 0),
+    ifm_bank=0,
+    ofm_bank=0,
+    copy=0,
+):
     """``tap``: [outputs, channels]; ``shape``: ifm's (rows, columns) and ofm's."""
     (ifm_h, ifm_w), (ofm_h, ofm_w) = shape
-    return {"kind": kind, "h": window[0], "w": window[1], "stride_h": stride[0], "stride_w": stride[1], "ifm_w": ifm_w,
-            "ofm_h": ofm_h, "ofm_w": ofm_w, "ifm_c": log2(tap.shape[1]) - 4, "ofm_c": log2(tap.shape[0]), "row": row,
-            "ifm_bank": ifm_bank, "ofm_bank": ofm_bank, "bias_copy": copy, "ifm_shift": shifts[0], "bias_shift": shifts[1]}
+    return {
+        "kind": kind,
+        "h": window[0],
+        "w": window[1],
+        "stride_h": stride[0],
+        "stride_w": stride[1],
+        "ifm_w": ifm_w,
+        "ofm_h": ofm_h,
+        "ofm_w": ofm_w,
+        "ifm_c": log2(tap.shape[1]) - 4,
+        "ofm_c": log2(tap.shape[0]),
+        "row": row,
+        "ifm_bank": ifm_bank,
+        "ofm_bank": ofm_bank,
+        "bias_copy": copy,
+        "ifm_shift": shifts[0],
+        "bias_shift": shifts[1],
+    }
 
 
 def window_of(ifm, ofm_shape, window, stride):
     (h, w), (down, right), (rows, columns) = window, stride, ofm_shape
-    return ifm[h:h + (rows - 1) * down + 1:down, w:w + (columns - 1) * right + 1:right]
+    return ifm[h : h + (rows - 1) * down + 1 : down, w : w + (columns - 1) * right + 1 : right]
 
 
 def convolve(kind, ofm, ifm, tap, bias, ofm_shape, window, stride, shifts, types):
@@ -85,8 +125,9 @@ def stored(ofm, ifm, act, order, add, window, types):
     low, high = types.ifm_range
 
     def res(x):
-        part = ifm[:x.shape[0], :x.shape[1], :x.shape[2]].astype(np.int64)
+        part = ifm[: x.shape[0], : x.shape[1], : x.shape[2]].astype(np.int64)
         return np.clip(x + part, low, high) if add else x
+
     x = requantise(ofm, types)
     if order == 0:
         return pool(res(activate(x, act)), window)
@@ -95,12 +136,28 @@ def stored(ofm, ifm, act, order, add, window, types):
     return res(pool(activate(x, act), window))
 
 
-def store_fields(ofm, ifm_shape, act=0, order=0, add=0, window=(1, 1, 1, 1), ofm_bank=0, ifm_bank=0):
+def store_fields(
+    ofm, ifm_shape, act=0, order=0, add=0, window=(1, 1, 1, 1), ofm_bank=0, ifm_bank=0
+):
     rows, columns = pooled(*ofm.shape[:2], window)
-    return {"ofm_h": ofm.shape[0], "ofm_w": ofm.shape[1], "ofm_c": log2(ofm.shape[2]), "act": act, "order": order,
-            "add_ifm": add, "pool_h": window[0], "pool_w": window[1], "pool_h_stride": window[2], "pool_w_stride": window[3],
-            "out_h": rows, "out_w": columns, "ofm_bank": ofm_bank, "ifm_bank": ifm_bank, "ifm_w": ifm_shape[1],
-            "ifm_c": log2(ifm_shape[2]) - 4}
+    return {
+        "ofm_h": ofm.shape[0],
+        "ofm_w": ofm.shape[1],
+        "ofm_c": log2(ofm.shape[2]),
+        "act": act,
+        "order": order,
+        "add_ifm": add,
+        "pool_h": window[0],
+        "pool_w": window[1],
+        "pool_h_stride": window[2],
+        "pool_w_stride": window[3],
+        "out_h": rows,
+        "out_w": columns,
+        "ofm_bank": ofm_bank,
+        "ifm_bank": ifm_bank,
+        "ifm_w": ifm_shape[1],
+        "ifm_c": log2(ifm_shape[2]) - 4,
+    }
 
 
 def run(dut, phases, *, rng, gaps=0, stalls=0, limit=200_000):
@@ -134,7 +191,7 @@ def run(dut, phases, *, rng, gaps=0, stalls=0, limit=200_000):
                     while rng.randrange(100) < gaps:
                         await ctx.tick()
                     ctx.set(face.valid, 1)
-                    ctx.set(face.data, int.from_bytes(raw[k:k + dut.beat_bytes], "little"))
+                    ctx.set(face.data, int.from_bytes(raw[k : k + dut.beat_bytes], "little"))
                     await ctx.tick()
                     ctx.set(face.valid, 0)
             await barrier(ctx, 0)
@@ -147,7 +204,9 @@ def run(dut, phases, *, rng, gaps=0, stalls=0, limit=200_000):
                 if pending:
                     ctx.set(dut.conv.payload, pending[0].fields)
                 ctx.set(dut.conv.valid, bool(pending))
-                *_, ready, done, step = await ctx.tick().sample(dut.conv.ready, dut.conv_done, dut.conv_step)
+                *_, ready, done, step = await ctx.tick().sample(
+                    dut.conv.ready, dut.conv_done, dut.conv_step
+                )
                 if pending and ready:
                     pending.pop(0)
                 waiting -= done
@@ -175,7 +234,8 @@ def run(dut, phases, *, rng, gaps=0, stalls=0, limit=200_000):
                 while len(got) < groups:
                     ctx.set(dut.out.ready, rng.randrange(100) >= stalls)
                     *_, valid, ready, value, end = await ctx.tick().sample(
-                        dut.out.valid, dut.out.ready, dut.out.payload.data, dut.out.payload.last)
+                        dut.out.valid, dut.out.ready, dut.out.payload.data, dut.out.payload.last
+                    )
                     waited += 1
                     assert waited < limit, f"the store hangs after {len(got)} of {groups} groups"
                     if valid and ready:
@@ -191,7 +251,9 @@ def run(dut, phases, *, rng, gaps=0, stalls=0, limit=200_000):
                     *_, done = await ctx.tick().sample(dut.post_done)
                 assert done, "post_done is late"
                 result = np.concatenate(got).reshape(store.expected.shape)
-                np.testing.assert_array_equal(result, store.expected, f"phase {number[0]}: {store.fields}")
+                np.testing.assert_array_equal(
+                    result, store.expected, f"phase {number[0]}: {store.fields}"
+                )
             number[0] += 1
             await barrier(ctx, 2)
 
@@ -204,8 +266,15 @@ def run(dut, phases, *, rng, gaps=0, stalls=0, limit=200_000):
 
 
 def random_shift(rng, types):
-    usual = types.ofm - types.ifm - types.ker - 4           # the largest S just fits
-    return rng.choice((rng.randint(usual - 3, usual + 6), rng.randint(usual - 3, usual + 6), rng.randint(-20, 20), rng.randint(-128, 127)))
+    usual = types.ofm - types.ifm - types.ker - 4  # the largest S just fits
+    return rng.choice(
+        (
+            rng.randint(usual - 3, usual + 6),
+            rng.randint(usual - 3, usual + 6),
+            rng.randint(-20, 20),
+            rng.randint(-128, 127),
+        )
+    )
 
 
 def random_array(rng, shape, bits):
@@ -219,11 +288,24 @@ def random_array(rng, shape, bits):
     return generator.integers(low, high, shape, endpoint=True)
 
 
-POSTS = ((0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 2, 0), (0, 2, 1), (1, 1, 1), (1, 2, 1), (2, 0, 1), (2, 1, 1), (2, 2, 1))
+POSTS = (
+    (0, 0, 0),
+    (0, 0, 1),
+    (0, 1, 0),
+    (0, 1, 1),
+    (0, 2, 0),
+    (0, 2, 1),
+    (1, 1, 1),
+    (1, 2, 1),
+    (2, 0, 1),
+    (2, 1, 1),
+    (2, 2, 1),
+)
 
 
 def random_phases(dut, rng, tiles, most=60):
-    """Tiles of random shape: while one is convolved, the next is loaded and the last one stored, where there are two banks.
+    """Tiles of random shape: while one is convolved, the next is loaded and the last one stored,
+    where there are two banks.
 
     ``most``: positions of an ofm.
     """
@@ -231,27 +313,40 @@ def random_phases(dut, rng, tiles, most=60):
     two_ifm, two_ofm = params["ifm_banks"] == 2, params["ofm_banks"] == 2
     pi, po = params["pi"], params["po"]
     phases, row = [], 0
-    waiting = None          # the store of the tile before
+    waiting = None  # the store of the tile before
     for tile in range(tiles):
         bank_in, bank_out, copy = tile % 2 if two_ifm else 0, tile % 2 if two_ofm else 0, tile % 2
         while True:
             ifm_c, ofm_c = rng.choice((16, 32, 64)), rng.choice((2, 4, 8, 16, 32, 64))
-            ofm_h, ofm_w = rng.choice(((1, 1), (1, 2), (2, 1), (rng.randint(1, 12), rng.randint(1, 12))))
+            ofm_h, ofm_w = rng.choice(
+                ((1, 1), (1, 2), (2, 1), (rng.randint(1, 12), rng.randint(1, 12)))
+            )
             stride = rng.choice(((1, 1), (1, 1), (rng.randint(1, 7), rng.randint(1, 7))))
             extra = rng.randint(0, 3), rng.randint(0, 3)
-            ifm_h, ifm_w = (ofm_h - 1) * stride[0] + 1 + extra[0], (ofm_w - 1) * stride[1] + 1 + extra[1]
+            ifm_h, ifm_w = (
+                (ofm_h - 1) * stride[0] + 1 + extra[0],
+                (ofm_w - 1) * stride[1] + 1 + extra[1],
+            )
             taps = rng.randint(1, 4)
             rows = taps * (ifm_c // pi) * -(-ofm_c // po)
-            if (ofm_h * ofm_w <= most and ifm_h * ifm_w * ifm_c // 16 <= params["ifm_lines"] and max(ifm_h, ifm_w) <= 127
-                    and ofm_lines((ofm_h, ofm_w, ofm_c), po) <= params["ofm_lines"] and rows <= params["ker_rows"] // 2):
+            if (
+                ofm_h * ofm_w <= most
+                and ifm_h * ifm_w * ifm_c // 16 <= params["ifm_lines"]
+                and max(ifm_h, ifm_w) <= 127
+                and ofm_lines((ofm_h, ofm_w, ofm_c), po) <= params["ofm_lines"]
+                and rows <= params["ker_rows"] // 2
+            ):
                 break
         ifm = random_array(rng, (ifm_h, ifm_w, ifm_c), types.ifm)
         ker = random_array(rng, (taps, ofm_c, ifm_c), types.ker)
         bias = random_array(rng, (ofm_c,), types.bias)
         loads = [
             Load("ifm", {"bank": bank_in}, ifm, types.ifm),
-            Load("ker", {"row": row, "ifm_c": log2(ifm_c) - 4, "ofm_c": log2(ofm_c)}, ker, types.ker),
-            Load("bias", {"copy": copy, "ofm_c": log2(ofm_c)}, bias, types.bias)]
+            Load(
+                "ker", {"row": row, "ifm_c": log2(ifm_c) - 4, "ofm_c": log2(ofm_c)}, ker, types.ker
+            ),
+            Load("bias", {"copy": copy, "ofm_c": log2(ofm_c)}, bias, types.bias),
+        ]
         rng.shuffle(loads)
         convs, ofm = [], None
         for n in range(rng.randint(1, 6)):
@@ -262,24 +357,55 @@ def random_phases(dut, rng, tiles, most=60):
             if rng.randrange(3) == 0:
                 shifts = shifts[0], max(-128, min(127, shifts[0] + rng.randint(-3, 3)))
             start = (row + tap * (rows // taps)) % params["ker_rows"]
-            convs.append(Conv(conv_fields(
-                kind, ker[tap], ((ifm_h, ifm_w), (ofm_h, ofm_w)), start, window=window, stride=stride, shifts=shifts,
-                ifm_bank=bank_in, ofm_bank=bank_out, copy=copy)))
-            ofm = convolve(kind, ofm, ifm, ker[tap], bias, (ofm_h, ofm_w), window, stride, shifts, types)
+            convs.append(
+                Conv(
+                    conv_fields(
+                        kind,
+                        ker[tap],
+                        ((ifm_h, ifm_w), (ofm_h, ofm_w)),
+                        start,
+                        window=window,
+                        stride=stride,
+                        shifts=shifts,
+                        ifm_bank=bank_in,
+                        ofm_bank=bank_out,
+                        copy=copy,
+                    )
+                )
+            )
+            ofm = convolve(
+                kind, ofm, ifm, ker[tap], bias, (ofm_h, ofm_w), window, stride, shifts, types
+            )
         stores = []
         for _ in range(rng.choice((1, 1, 2))):
-            window = rng.randint(1, min(15, ofm_h)), rng.randint(1, min(15, ofm_w)), rng.randint(1, 7), rng.randint(1, 7)
+            window = (
+                rng.randint(1, min(15, ofm_h)),
+                rng.randint(1, min(15, ofm_w)),
+                rng.randint(1, 7),
+                rng.randint(1, 7),
+            )
             if rng.randrange(3) == 0:
                 window = 1, 1, 1, 1
             order, act, add = rng.choice(POSTS)
             size = pooled(ofm_h, ofm_w, window) if order == 2 else (ofm_h, ofm_w)
             if add and (size[0] > ifm_h or size[1] > ifm_w or ofm_c > ifm_c):
                 order, act, add = 0, act, 0
-            stores.append(Store(store_fields(ofm, ifm.shape, act, order, add, window, bank_out, bank_in),
-                                stored(ofm, ifm, act, order, add, window, types)))
-        overlapped = two_ifm and two_ofm and waiting is not None and not any(s.fields["add_ifm"] for s in waiting)
+            stores.append(
+                Store(
+                    store_fields(ofm, ifm.shape, act, order, add, window, bank_out, bank_in),
+                    stored(ofm, ifm, act, order, add, window, types),
+                )
+            )
+        overlapped = (
+            two_ifm
+            and two_ofm
+            and waiting is not None
+            and not any(s.fields["add_ifm"] for s in waiting)
+        )
         if waiting is not None:
-            phases.append(Phase(loads=loads, stores=waiting) if overlapped else Phase(stores=waiting))
+            phases.append(
+                Phase(loads=loads, stores=waiting) if overlapped else Phase(stores=waiting)
+            )
         if not overlapped:
             phases.append(Phase(loads=loads))
         # Convolution of this tile beside the store of the last one is what two banks are for.

@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU once more, element by element and in exact fractions, straight from sections 3 to 6 of docs/isa/opu.md.
+"""OPU once more, element by element and in exact fractions, straight from sections 3 to 6 of
+docs/isa/opu.md.
 
 Shares nothing with the model: no table, no types module. For small programs only.
 """
+
 from fractions import Fraction
 from math import floor
 
 WIDTHS = {"8-8-16-16": (8, 8, 16, 16), "8-8-32-32": (8, 8, 32, 32), "16-16-32-32": (16, 16, 32, 32)}
-POSTS = {(0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 2, 0), (0, 2, 1), (1, 1, 1), (1, 2, 1), (2, 0, 1), (2, 1, 1),
-         (2, 2, 1)}                                                # order, act, res
+POSTS = {
+    (0, 0, 0),
+    (0, 0, 1),
+    (0, 1, 0),
+    (0, 1, 1),
+    (0, 2, 0),
+    (0, 2, 1),
+    (1, 1, 1),
+    (1, 2, 1),
+    (2, 0, 1),
+    (2, 1, 1),
+    (2, 2, 1),
+}  # order, act, res
 
 
 class Stop(Exception):
@@ -24,7 +37,9 @@ def power(e):
 
 
 class Slow:
-    """``memory`` is a bytearray, changed in place; ``params`` as of the model, for capacities alone."""
+    """``memory`` is a bytearray, changed in place; ``params`` as of the model, for capacities
+    alone."""
+
     def __init__(self, types, memory, params=None):
         self.widths = WIDTHS[types]
         self.memory = memory
@@ -33,8 +48,16 @@ class Slow:
     def run(self, registers):
         """``("done", None)`` or ``("fault", (name, pc, detail, word))``."""
         self.r = registers
-        self.reg = {"stride": (1, 1), "ifm_a": 0, "ker_a": 0, "bias_a": 0, "ofm_a": 0, "shift": (0, 0), "post": (0, 0, 0),
-                    "pool": (1, 1, 1, 1)}
+        self.reg = {
+            "stride": (1, 1),
+            "ifm_a": 0,
+            "ker_a": 0,
+            "bias_a": 0,
+            "ofm_a": 0,
+            "shift": (0, 0),
+            "post": (0, 0, 0),
+            "pool": (1, 1, 1, 1),
+        }
         self.buf = {}
         begin = registers["program_address"]
         end = begin + registers["program_length"]
@@ -47,7 +70,7 @@ class Slow:
                     raise Stop("window", pc)
                 if pc + 4 > end:
                     raise Stop("fetch", pc)
-                word = int.from_bytes(program[pc - begin:pc - begin + 4], "little")
+                word = int.from_bytes(program[pc - begin : pc - begin + 4], "little")
                 if self.execute(word):
                     self.retired += 1
                     return "done", None
@@ -113,10 +136,10 @@ class Slow:
         return at
 
     def read(self, at, bits):
-        return int.from_bytes(self.memory[at:at + bits // 8], "little", signed=True)
+        return int.from_bytes(self.memory[at : at + bits // 8], "little", signed=True)
 
     def write(self, at, bits, value):
-        self.memory[at:at + bits // 8] = value.to_bytes(bits // 8, "little", signed=True)
+        self.memory[at : at + bits // 8] = value.to_bytes(bits // 8, "little", signed=True)
 
     # Instructions
 
@@ -133,6 +156,7 @@ class Slow:
 
         def f(hi, lo):
             return self.field(word, hi, lo)
+
         addr = f(27, 6)
         if op == 0:
             return True
@@ -141,18 +165,30 @@ class Slow:
             h, w, c = reg["ifm"]
             m = reg["ifm_mem"]
             at = self.place(reg["ifm_a"], addr, ((h - 1) * m + w - 1) * 64 * s + c * s)
-            buf["ifm"] = {(i, j, l): self.read(at + ((i * m + j) * 64 + l) * s, wi)
-                          for i in range(h) for j in range(w) for l in range(c)}
+            buf["ifm"] = {
+                (i, j, l): self.read(at + ((i * m + j) * 64 + l) * s, wi)
+                for i in range(h)
+                for j in range(w)
+                for l in range(c)
+            }
         elif op == 2:
             self.need("ifm", "ofm", "ker")
             n, k, l = reg["ker"], reg["ofm"][2], reg["ifm"][2]
             if n * max(Fraction(l * k, 1024), 1) > 36:
                 raise Stop("range", 4)
-            if self.params and n * (l // self.params["pi"]) * -(-k // self.params["po"]) > self.params["ker_rows"]:
+            if (
+                self.params
+                and n * (l // self.params["pi"]) * -(-k // self.params["po"])
+                > self.params["ker_rows"]
+            ):
                 raise Stop("capacity", 2)
             at = self.place(reg["ker_a"], addr, n * k * l * wk // 8)
-            buf["ker"] = {(a, b, c): self.read(at + ((a * k + b) * l + c) * wk // 8, wk)
-                          for a in range(n) for b in range(k) for c in range(l)}
+            buf["ker"] = {
+                (a, b, c): self.read(at + ((a * k + b) * l + c) * wk // 8, wk)
+                for a in range(n)
+                for b in range(k)
+                for c in range(l)
+            }
         elif op == 3:
             self.need("ofm")
             at = self.place(reg["bias_a"], addr, reg["ofm"][2] * wb // 8)
@@ -167,8 +203,14 @@ class Slow:
             name = "ifm" if op == 16 else "ofm"
             shape = f(12, 6), f(19, 13), 1 << f(26, 20)
             if self.params:
-                lines, most = ((shape[0] * shape[1] * (shape[2] // 16), self.params["ifm_lines"]) if op == 16 else
-                               (shape[0] * shape[1] * -(-shape[2] // self.params["po"]), self.params["ofm_lines"]))
+                lines, most = (
+                    (shape[0] * shape[1] * (shape[2] // 16), self.params["ifm_lines"])
+                    if op == 16
+                    else (
+                        shape[0] * shape[1] * -(-shape[2] // self.params["po"]),
+                        self.params["ofm_lines"],
+                    )
+                )
                 if lines > most:
                     raise Stop("capacity", 1 if op == 16 else 8)
             if op == 17 and reg.get("ofm", (0, 0, 0))[2] != shape[2]:
@@ -203,7 +245,11 @@ class Slow:
         oh, ow, oc = reg["ofm"]
         ih, iw, ic = reg["ifm"]
         sh, sw = reg["stride"]
-        for number, bad in ((1, h + (oh - 1) * sh >= ih), (2, w + (ow - 1) * sw >= iw), (3, n >= reg["ker"])):
+        for number, bad in (
+            (1, h + (oh - 1) * sh >= ih),
+            (2, w + (ow - 1) * sw >= iw),
+            (3, n >= reg["ker"]),
+        ):
             if bad:
                 raise Stop("range", number)
         f, b = reg["shift"]
@@ -211,8 +257,12 @@ class Slow:
         for i in range(oh):
             for j in range(ow):
                 for k in range(oc):
-                    total = Fraction(sum(buf["ker"][n, k, l] * buf["ifm"][h + sh * i, w + sw * j, l]
-                                         for l in range(ic))) * power(f)
+                    total = Fraction(
+                        sum(
+                            buf["ker"][n, k, l] * buf["ifm"][h + sh * i, w + sw * j, l]
+                            for l in range(ic)
+                        )
+                    ) * power(f)
                     if op == 5:
                         total += buf["bias"][k] * power(b)
                     if op == 6:
@@ -246,15 +296,27 @@ class Slow:
         def do_act(x):
             if act == 0:
                 return x
-            return {e: v if v >= 0 else 0 if act == 1 else kappa(Fraction(v, 8), wi) for e, v in x.items()}
+            return {
+                e: v if v >= 0 else 0 if act == 1 else kappa(Fraction(v, 8), wi)
+                for e, v in x.items()
+            }
 
         def do_res(x):
             return {e: kappa(Fraction(v + buf["ifm"][e]), wi) for e, v in x.items()} if res else x
 
         def do_pool(x):
-            return {(i, j, k): max(x[i * di + a, j * dj + c, k] for a in range(ph) for c in range(pw))
-                    for i in range(bh) for j in range(bw) for k in range(oc)}
-        steps = {0: (do_act, do_res, do_pool), 1: (do_res, do_act, do_pool), 2: (do_act, do_pool, do_res)}[order]
+            return {
+                (i, j, k): max(x[i * di + a, j * dj + c, k] for a in range(ph) for c in range(pw))
+                for i in range(bh)
+                for j in range(bw)
+                for k in range(oc)
+            }
+
+        steps = {
+            0: (do_act, do_res, do_pool),
+            1: (do_res, do_act, do_pool),
+            2: (do_act, do_pool, do_res),
+        }[order]
         for step in steps:
             x = step(x)
         for i in range(bh):
@@ -273,4 +335,4 @@ class Slow:
             for c in range(w):
                 if r < p or r >= h - p or c < p or c >= w - p:
                     begin = at + (r * w + c) * 64 * s
-                    self.memory[begin:begin + 64 * s] = bytes(64 * s)
+                    self.memory[begin : begin + 64 * s] = bytes(64 * s)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs cases on PIM's gateware and on its model, and says every way in which they differ."""
+
 from dataclasses import replace
 
 from quintet.firmware.pim.measure.builds import BUILDS, open_build
@@ -14,8 +15,20 @@ from tests.support.comparing import (
     run_differently,
 )
 
-__all__ = ["BUILDS", "CYCLES", "ISA", "QUICK", "check_aborted", "check_bus_error", "check_case", "core_pc", "open_build",
-           "run_model", "some_address", "with_words"]
+__all__ = [
+    "BUILDS",
+    "CYCLES",
+    "ISA",
+    "QUICK",
+    "check_aborted",
+    "check_bus_error",
+    "check_case",
+    "core_pc",
+    "open_build",
+    "run_model",
+    "some_address",
+    "with_words",
+]
 
 #: No case of these tests takes so many cycles unless it hangs.
 CYCLES = 2_000_000
@@ -30,12 +43,23 @@ _COMMON = ("instructions", "operations", "bytes_read", "bytes_written")
 def with_words(case, words):
     """``case`` with other words (pairs of core and word) in place of its own."""
     image = replace(case.image, cores=[replace(c, code=b"", count=0) for c in case.image.cores])
-    return make_case(case.name, case.params, image, words, case.memory, case.registers["program_address"], cycles=case.cycles)
+    return make_case(
+        case.name,
+        case.params,
+        image,
+        words,
+        case.memory,
+        case.registers["program_address"],
+        cycles=case.cycles,
+    )
 
 
 def _select(bench, core, index=None):
     """Sets ``core_select`` and ``dbg_index``, as the bench knows them."""
-    for name, value in (("core_select", core), *((("dbg_index", index),) if index is not None else ())):
+    for name, value in (
+        ("core_select", core),
+        *((("dbg_index", index),) if index is not None else ()),
+    ):
         bench.write_register(bench.registers[name].offset, value)
         bench._written[name] = value
 
@@ -49,11 +73,11 @@ def core_pc(bench, core):
 
 
 def _debug_problems(bench, model, whole, faulty=None):
-    """Differences of what the debug window shows; ``whole``: events, too, and each core's counters. After a fault of core
-    ``faulty`` nothing is known of others that still ran."""
+    """Differences of what the debug window shows; ``whole``: events, too, and each core's counters.
+    After a fault of core ``faulty`` nothing is known of others that still ran."""
     problems = []
     offset = bench.registers["dbg_value"].offset
-    for core in model.cores[:len(model.entries)]:
+    for core in model.cores[: len(model.entries)]:
         if faulty not in (None, core.number) and core.blocked is None and not core.done:
             continue
         pc = core_pc(bench, core.number)
@@ -64,20 +88,32 @@ def _debug_problems(bench, model, whole, faulty=None):
             _select(bench, core.number, index)
             value = bench.read_register(offset)
             if value != expected[index]:
-                problems.append(f"dbg_value {index} of core {core.number} is {value:#x}, expected {expected[index]:#x}")
+                problems.append(
+                    f"dbg_value {index} of core {core.number} is {value:#x}, expected "
+                    f"{expected[index]:#x}"
+                )
         if whole:
             got = {name: bench.counter(name) for name in bench.counters}
-            problems += [f"core {core.number}: counter {name} {got[name]}, expected {core.counters[name]}"
-                         for name in _COMMON if got[name] != core.counters[name]]
-            classes = sum(got[name] for name in ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other"))
+            problems += [
+                f"core {core.number}: counter {name} {got[name]}, expected {core.counters[name]}"
+                for name in _COMMON
+                if got[name] != core.counters[name]
+            ]
+            classes = sum(
+                got[name]
+                for name in ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other")
+            )
             if classes != got["cycles"]:
-                problems.append(f"core {core.number}: work and stalls are {classes} of {got['cycles']} cycles")
+                problems.append(
+                    f"core {core.number}: work and stalls are {classes} of {got['cycles']} cycles"
+                )
     _select(bench, MACHINE, 0)
     return problems
 
 
 def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES, whole=None):
-    """Differences between gateware and model in one run: outcome, fault, registers, memory, counters. Empty: none.
+    """Differences between gateware and model in one run: outcome, fault, registers, memory,
+    counters. Empty: none.
 
     Returns ``(problems, outcome of the gateware)``.
     """
@@ -91,21 +127,33 @@ def check_case(bench, case, behaviour=None, seed=0, *, limit=CYCLES, whole=None)
     for name in ("status", "fault"):
         if getattr(got, name) != getattr(expected, name):
             problems.append(f"{name} {getattr(got, name)}, expected {getattr(expected, name)}")
-    difference = first_difference(bench.memory[:case.memory.size], memory)
+    difference = first_difference(bench.memory[: case.memory.size], memory)
     if difference:
         problems.append(difference)
     ended = expected.status == "done"
     names = ["fault_core"]
     if ended or expected.fault.name == "deadlock":
         names += ["cores_done", "cores_blocked"]
-    problems += [f"{name} {got.values[name]:#x}, expected {expected.values[name]:#x}" for name in names
-                 if got.values[name] != expected.values[name]]
+    problems += [
+        f"{name} {got.values[name]:#x}, expected {expected.values[name]:#x}"
+        for name in names
+        if got.values[name] != expected.values[name]
+    ]
     if ended:
-        problems += [f"counter {name} {got.counters[name]}, expected {value}" for name, value in expected.counters.items()
-                     if got.counters[name] != value]
-    if problems or expected.fault is not None and expected.fault.name in ("table", "bus_error", "aborted"):
+        problems += [
+            f"counter {name} {got.counters[name]}, expected {value}"
+            for name, value in expected.counters.items()
+            if got.counters[name] != value
+        ]
+    if (
+        problems
+        or expected.fault is not None
+        and expected.fault.name in ("table", "bus_error", "aborted")
+    ):
         return problems, got
-    return _debug_problems(bench, model, whole and ended, None if ended else expected.values["fault_core"]), got
+    return _debug_problems(
+        bench, model, whole and ended, None if ended else expected.values["fault_core"]
+    ), got
 
 
 def check_aborted(bench, case, cycle, behaviour, seed):
@@ -120,16 +168,21 @@ def check_aborted(bench, case, cycle, behaviour, seed):
 
 
 def check_bus_error(bench, case, address, write, behaviour, seed):
-    """Every access of a kind to the beat at ``address`` fails: a bus error there, or the run as it is without."""
+    """Every access of a kind to the beat at ``address`` fails: a bus error there, or the run as it
+    is without."""
     expected, memory, _ = run_model(case)
     got = failing_run(bench, case, address, write, behaviour, seed, CYCLES)
     problems = class_problems(got)
     if got.fault is not None and got.fault.name == "bus_error":
         return problems, got
-    return problems + run_differently(got, expected, bench.memory[:case.memory.size], memory), got
+    return problems + run_differently(got, expected, bench.memory[: case.memory.size], memory), got
 
 
 def some_address(case, rng):
     """An address of the image, or of GMem."""
-    return rng.choice((case.registers["program_address"] + rng.randrange(case.registers["program_length"]),
-                       case.image.gmem_base + rng.randrange(8192)))
+    return rng.choice(
+        (
+            case.registers["program_address"] + rng.randrange(case.registers["program_length"]),
+            case.image.gmem_base + rng.randrange(8192),
+        )
+    )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of text for the tests of ``densify``, and the proof that what it makes of one has the same effect."""
+"""Programs of text for the tests of ``densify``, and the proof that what it makes of one has the
+same effect."""
+
 import numpy as np
 
 from quintet.firmware.pim.measure.case import make_case
@@ -16,22 +18,24 @@ SIM = SPACE.resolve("sim")
 
 
 def words_in(image):
-    return [(k, int(w)) for k, core in enumerate(image.cores) for w in words_of(core.code, core.mode)[0]]
+    return [
+        (k, int(w)) for k, core in enumerate(image.cores) for w in words_of(core.code, core.mode)[0]
+    ]
 
 
 def same_effect(case, constants=()):
-    """Densifies a case; the model must leave the same global memory, local memories and events. Gives both numbers of
-    instructions."""
+    """Densifies a case; the model must leave the same global memory, local memories and events.
+    Gives both numbers of instructions."""
     outcome, memory, model = run_model(case)
     dense, notes = densify(case.image, case.params, constants)
     at = case.registers["program_address"]
     plain = case.memory.copy()
-    plain[at:at + case.registers["program_length"]] = 0
+    plain[at : at + case.registers["program_length"]] = 0
     again = make_case(case.name, case.params, dense, words_in(dense), plain, at)
     result, other, twin = run_model(again)
     assert result.status == outcome.status, case.name
     length = max(case.registers["program_length"], again.registers["program_length"])
-    memory[at:at + length] = other[at:at + length] = 0
+    memory[at : at + length] = other[at : at + length] = 0
     assert np.array_equal(memory, other), case.name
     for a, b in zip(model.cores, twin.cores, strict=True):
         assert np.array_equal(a.lmem, b.lmem) and a.events == b.events, case.name
@@ -48,13 +52,21 @@ def case_of(image, seed=1):
 
 def group(rows, cols, **more):
     rng = np.random.default_rng(rows)
-    return Group(rows, cols, (0,), weights=rng.integers(-20, 20, (rows, cols), dtype=np.int8), **more)
+    return Group(
+        rows, cols, (0,), weights=rng.integers(-20, 20, (rows, cols), dtype=np.int8), **more
+    )
 
 
 def image_of_text(*texts, groups=(), mode=0):
     """An image of one program a core, all with the same groups."""
     programs = [load(text, core, len(groups)) for core, text in enumerate(texts)]
-    return Image([CoreProgram(code_of(words, mode), len(words), mode=mode, groups=list(groups)) for words in programs], gmem_base=0x10000)
+    return Image(
+        [
+            CoreProgram(code_of(words, mode), len(words), mode=mode, groups=list(groups))
+            for words in programs
+        ],
+        gmem_base=0x10000,
+    )
 
 
 def load(text, core, groups):

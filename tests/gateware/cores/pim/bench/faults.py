@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Puts one fault behind a random program: every other core is at its end before (section 11, single-fault programs)."""
+"""Puts one fault behind a random program: every other core is at its end before (section 11,
+single-fault programs)."""
+
 import struct
 
 from quintet.gateware.cores.pim.image.codes import code_of
@@ -11,10 +13,17 @@ from tests.gateware.cores.pim.bench.scratch import Rejected
 
 __all__ = ["with_fault"]
 
-_LAST = 31          # the event register that random programs leave alone
-_OWN = {"odd_pair": ("sld", "load_store"), "width": ("setbw", "matrix"), "group": ("matrix",), "core_range": ("core_range",),
-        "lmem_range": ("vector", "strided", "move", "load_store", "matrix"), "gmem_range": ("load_store", "sld"),
-        "overlap": ("vector", "strided", "move", "matrix"), "unsupported": ("vector",)}
+_LAST = 31  # the event register that random programs leave alone
+_OWN = {
+    "odd_pair": ("sld", "load_store"),
+    "width": ("setbw", "matrix"),
+    "group": ("matrix",),
+    "core_range": ("core_range",),
+    "lmem_range": ("vector", "strided", "move", "load_store", "matrix"),
+    "gmem_range": ("load_store", "sld"),
+    "overlap": ("vector", "strided", "move", "matrix"),
+    "unsupported": ("vector",),
+}
 
 
 def _raw(machine, number, word):
@@ -35,7 +44,8 @@ def _gather(machine, last, but=None):
 
 
 def _tail(machine, number):
-    """Instructions behind the fault, which no one is to see; they would change local memory and registers."""
+    """Instructions behind the fault, which no one is to see; they would change local memory and
+    registers."""
     rng = machine.rng
     for _ in range(rng.randrange(6)):
         word = random_word(ISA, rng, mnemonics=("sldi", "saddi", "lldi", "st", "vrelu", "sync"))
@@ -82,6 +92,7 @@ def _wild(machine, writer, fault):
                     _raw(machine, core_number, ISA.encode(mnemonic, **values))
                     raise _Found from None
                 raise
+
         scratch.append = append
         try:
             getattr(writer, machine.rng.choice(_OWN[fault]))()
@@ -107,7 +118,10 @@ def _mismatch(machine, number):
     other = rng.choice([w.number for w in machine.writers if w.number != number])
     _gather(machine, number, other)
     sizes = rng.sample((1, 2, 7, 8, 9, 64, 300), 2)
-    for core, mnemonic, name, peer, size in ((number, "send", "rs1", other, sizes[0]), (other, "recv", "rd", number, sizes[1])):
+    for core, mnemonic, name, peer, size in (
+        (number, "send", "rs1", other, sizes[0]),
+        (other, "recv", "rd", number, sizes[1]),
+    ):
         register = machine.writers[core].register(0)
         _raw(machine, core, ISA.encode(mnemonic, **{name: register}, core=peer, size=size))
     return True
@@ -122,15 +136,24 @@ def _deadlock(machine, number):
         if kind == "wait":
             _raw(machine, core, ISA.encode("wait", event=rng.randrange(20, 31), value=1023))
             continue
-        # Each gives to, or takes from, the next one of a ring, which never meets it: all do the same.
-        peer = rng.choice([c for c in cores if c not in stuck]) if len(stuck) < len(cores) and rng.random() < 0.5 else None
+        # Each gives to, or takes from, the next one of a ring, which never meets it: all do the
+        # same.
+        peer = (
+            rng.choice([c for c in cores if c not in stuck])
+            if len(stuck) < len(cores) and rng.random() < 0.5
+            else None
+        )
         if peer is None:
             peer, kind = (stuck[(k + 1) % len(stuck)] if len(stuck) > 1 else None), "recv"
         if peer is None or peer == core:
             _raw(machine, core, ISA.encode("wait", event=20, value=1023))
             continue
         register = machine.writers[core].register(0)
-        _raw(machine, core, ISA.encode(kind, **{"rd" if kind == "recv" else "rs1": register}, core=peer, size=8))
+        _raw(
+            machine,
+            core,
+            ISA.encode(kind, **{"rd" if kind == "recv" else "rs1": register}, core=peer, size=8),
+        )
     return True
 
 
@@ -141,31 +164,65 @@ def _table(machine, name):
     writer = Writer(case.image)
     data = writer.data
     entry = 64 + 32 * rng.randrange(len(case.image.cores))
-    choices = [(0, b"PIMJ"), (4, b"\2\0"), (6, b"\x41\0"), (8, struct.pack("<I", len(data) + 64)), (0x0C, b"\0\0"),
-               (0x0C, struct.pack("<H", machine.params["cores"] + 1)), (0x0E, b"\1"), (0x10, struct.pack("<I", 32)),
-               (0x10, struct.pack("<I", len(data))), (0x14, struct.pack("<H", machine.params["xb_rows"] * 2)),
-               (0x16, struct.pack("<H", machine.params["xb_cols"] // 2)), (0x20, b"\1"), (0x3F, b"\x80"),
-               (entry, struct.pack("<I", 4)), (entry, struct.pack("<I", len(data) + 8)), (entry + 0xC, b"\3"),
-               (entry + 0xD, b"\2"), (entry + 0xE, b"\0"), (entry + 0xE, b"\x21"), (entry + 0xF, b"\0"),
-               (entry + 0x10, struct.pack("<I", 8)), (entry + 0x14, struct.pack("<H", machine.params["groups"] + 1)),
-               (entry + 0x16, b"\x20"), (entry + 0x17, b"\xfe"), (entry + 0x18, b"\1"), (entry + 0x1F, b"\1")]
+    choices = [
+        (0, b"PIMJ"),
+        (4, b"\2\0"),
+        (6, b"\x41\0"),
+        (8, struct.pack("<I", len(data) + 64)),
+        (0x0C, b"\0\0"),
+        (0x0C, struct.pack("<H", machine.params["cores"] + 1)),
+        (0x0E, b"\1"),
+        (0x10, struct.pack("<I", 32)),
+        (0x10, struct.pack("<I", len(data))),
+        (0x14, struct.pack("<H", machine.params["xb_rows"] * 2)),
+        (0x16, struct.pack("<H", machine.params["xb_cols"] // 2)),
+        (0x20, b"\1"),
+        (0x3F, b"\x80"),
+        (entry, struct.pack("<I", 4)),
+        (entry, struct.pack("<I", len(data) + 8)),
+        (entry + 0xC, b"\3"),
+        (entry + 0xD, b"\2"),
+        (entry + 0xE, b"\0"),
+        (entry + 0xE, b"\x21"),
+        (entry + 0xF, b"\0"),
+        (entry + 0x10, struct.pack("<I", 8)),
+        (entry + 0x14, struct.pack("<H", machine.params["groups"] + 1)),
+        (entry + 0x16, b"\x20"),
+        (entry + 0x17, b"\xfe"),
+        (entry + 0x18, b"\1"),
+        (entry + 0x1F, b"\1"),
+    ]
     for core in case.image.cores:
         if core.code and core.mode < 2:
             at = 64 + 32 * case.image.cores.index(core)
-            choices += [(at + 4, struct.pack("<I", core.count + 1)), (at + 8, struct.pack("<I", len(core.code) + 4))]
+            choices += [
+                (at + 4, struct.pack("<I", core.count + 1)),
+                (at + 8, struct.pack("<I", len(core.code) + 4)),
+            ]
     k = next((n for n, core in enumerate(case.image.cores) if core.groups), None)
     if k is not None:
         table = struct.unpack_from("<I", data, 64 + 32 * k + 0x10)[0]
         at = table + GROUP_ENTRY * rng.randrange(len(case.image.cores[k].groups))
         number = data[at + 7]
-        choices += 2 * [(at, b"\0\0"), (at, struct.pack("<H", 1025)), (at + 2, b"\0\0"), (at + 4, b"\0"), (at + 4, b"\x09"),
-                        (at + 5, b"\x30"), (at + 6, b"\4"), (at + 7, bytes([number + 1])), (at + 8, b"\4\0\0\0"),
-                        (at + 8, struct.pack("<I", (len(data) + 8) & -8)),
-                        (at + 0x10, struct.pack("<H", machine.params["arrays"])), (at + 0x30, b"\1"), (at + 0x3F, b"\1")]
+        choices += 2 * [
+            (at, b"\0\0"),
+            (at, struct.pack("<H", 1025)),
+            (at + 2, b"\0\0"),
+            (at + 4, b"\0"),
+            (at + 4, b"\x09"),
+            (at + 5, b"\x30"),
+            (at + 6, b"\4"),
+            (at + 7, bytes([number + 1])),
+            (at + 8, b"\4\0\0\0"),
+            (at + 8, struct.pack("<I", (len(data) + 8) & -8)),
+            (at + 0x10, struct.pack("<H", machine.params["arrays"])),
+            (at + 0x30, b"\1"),
+            (at + 0x3F, b"\1"),
+        ]
         if number < 16:
             choices.append((at + 0x10 + 2 * number, b"\1"))
         if number > 1:
-            choices.append((at + 0x12, data[at + 0x10:at + 0x12]))
+            choices.append((at + 0x12, data[at + 0x10 : at + 0x12]))
     return machine.case(name, patch=(rng.choice(choices),), fault="table")
 
 
@@ -178,14 +235,16 @@ def _code_end(machine, number, name):
     entry = 64 + 32 * number
     code, count, size = struct.unpack_from("<3I", Writer(case.image).data, entry)
     assert size == len(words)
-    kind = machine.rng.randrange(4 if len(machine.writers) == 1 else 3)      # without instructions no one else waits for it
-    patch = [(entry + 4, struct.pack("<I", count - machine.rng.randint(1, 3)))]          # words left over
+    kind = machine.rng.randrange(
+        4 if len(machine.writers) == 1 else 3
+    )  # without instructions no one else waits for it
+    patch = [(entry + 4, struct.pack("<I", count - machine.rng.randint(1, 3)))]  # words left over
     if kind == 1:
-        patch = [(entry + 4, struct.pack("<I", count + 1))]                              # the words end too early
+        patch = [(entry + 4, struct.pack("<I", count + 1))]  # the words end too early
     elif kind == 2:
-        patch = [(code + size - 4, struct.pack("<I", 0x21))]                             # a first half at the end
+        patch = [(code + size - 4, struct.pack("<I", 0x21))]  # a first half at the end
     elif kind == 3:
-        patch = [(entry + 4, struct.pack("<I", 0))]                                      # no instruction
+        patch = [(entry + 4, struct.pack("<I", 0))]  # no instruction
     return machine.case(name, patch=patch, fault="code_end")
 
 
@@ -207,7 +266,11 @@ def with_fault(machine, fault, name):
         found = _mismatch(machine, number)
     else:
         _gather(machine, number)
-        found = _illegal(machine, writer, fault) if fault.startswith("illegal") else _wild(machine, writer, fault)
+        found = (
+            _illegal(machine, writer, fault)
+            if fault.startswith("illegal")
+            else _wild(machine, writer, fault)
+        )
     if found:
         _tail(machine, number)
     return machine.case(name, fault=fault if found else None)

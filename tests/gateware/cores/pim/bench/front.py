@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The front end of a processor alone, with units of Python behind it.
 
-Each unit reads the sources of a command at some time and writes its result at some later time, both drawn, in the order of its
-commands. So whatever the scoreboard lets through wrongly gives wrong bytes sooner or later, whatever real units would do.
+Each unit reads the sources of a command at some time and writes its result at some later time, both
+drawn, in the order of its commands. So whatever the scoreboard lets through wrongly gives wrong
+bytes sooner or later, whatever real units would do.
 """
+
 import random
 from collections import deque
 
@@ -24,6 +26,7 @@ OPS = {"ld": 1, "st": 2, "lldi": 3, "lmv": 4}
 
 class Front(wiring.Component):
     """Code buffer, issue and the load of a word."""
+
     def __init__(self, *, params, beat_bytes, memory_size):
         self.prefetch = Prefetch(params=params, beat_bytes=beat_bytes)
         self.issue = Issue(params=params, number=0, memory_size=memory_size)
@@ -32,11 +35,20 @@ class Front(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.prefetch, m.submodules.issue, m.submodules.load = prefetch, issue, load = self.prefetch, self.issue, self.load
+        m.submodules.prefetch, m.submodules.issue, m.submodules.load = prefetch, issue, load = (
+            self.prefetch,
+            self.issue,
+            self.load,
+        )
         connect(m, prefetch.words, issue.words)
         m.d.comb += [
-            issue.ended.eq(prefetch.ended), load.start.eq(issue.load), load.address.eq(issue.main), issue.load_busy.eq(load.busy),
-            issue.load_done.eq(load.done), issue.load_word.eq(load.word), issue.load_error.eq(load.error),
+            issue.ended.eq(prefetch.ended),
+            load.start.eq(issue.load),
+            load.address.eq(issue.main),
+            issue.load_busy.eq(load.busy),
+            issue.load_done.eq(load.done),
+            issue.load_word.eq(load.word),
+            issue.load_error.eq(load.error),
             prefetch.stop.eq(issue.halted | issue.stop),
         ]
         return m
@@ -44,22 +56,36 @@ class Front(wiring.Component):
 
 class Units:
     """Matrix, vector and transfer unit, group store, and the event registers."""
+
     def __init__(self, dut, core, machine, memory, rnd, latest):
-        self.issue, self.core, self.machine, self.memory, self.rnd, self.latest = dut.issue, core, machine, memory, rnd, latest
+        self.issue, self.core, self.machine, self.memory, self.rnd, self.latest = (
+            dut.issue,
+            core,
+            machine,
+            memory,
+            rnd,
+            latest,
+        )
         self.queues = {"matrix": deque(), "vector": deque(), "transfer": deque()}
         self.events = [0] * 32
         self.cycle = 0
-        self.in_flight = []         # most commands in flight at a time
-        self.commands = []          # (cycle, unit)
-        self.failing = {}           # gmem address -> error
+        self.in_flight = []  # most commands in flight at a time
+        self.commands = []  # (cycle, unit)
+        self.failing = {}  # gmem address -> error
 
     def _matrix(self, c):
         group = self.core.entry.groups[c.group]
-        assert (c.rows, c.cols, c.shift, c.round, c.has_bias) == (group.rows, group.cols, group.shift, group.round, group.has_bias)
+        assert (c.rows, c.cols, c.shift, c.round, c.has_bias) == (
+            group.rows,
+            group.cols,
+            group.shift,
+            group.round,
+            group.has_bias,
+        )
         x = elements.load(self.core.lmem, c.src, c.rows, c.ibiw)
         y = x @ self.core._matrix(c.group)
         if c.has_bias:
-            y = y + self.core.bias[group.bias_at:group.bias_at + c.cols]
+            y = y + self.core.bias[group.bias_at : group.bias_at + c.cols]
         if c.shift:
             y = y + (1 << c.shift - 1 if c.round else 0) >> c.shift
         if c.relu:
@@ -72,27 +98,37 @@ class Units:
             x = elements.gather(lmem, c.src1, c.operand, c.len, c.ibiw)
             return (c.dst, elements.average(x, c.obiw), c.obiw) if op == 17 else (c.dst, x, c.ibiw)
         x = elements.load(lmem, c.src1, c.len, c.ibiw)
-        y = elements.load(lmem, c.src2, c.len, c.ibiw) if op in (10, 11, 12, 13, 14, 15, 16) else None
+        y = (
+            elements.load(lmem, c.src2, c.len, c.ibiw)
+            if op in (10, 11, 12, 13, 14, 15, 16)
+            else None
+        )
         if op == 13:
             return c.dst, elements.inner_product(x, y, c.obiw), c.obiw
         same, function = elements.ELEMENTWISE[op]
         width = c.ibiw if same else c.obiw
-        return c.dst, elements.saturate(function(x, y, elements.Widths(c.ibiw, c.obiw, c.fi, c.fo, c.operand)), width), width
+        return (
+            c.dst,
+            elements.saturate(
+                function(x, y, elements.Widths(c.ibiw, c.obiw, c.fi, c.fo, c.operand)), width
+            ),
+            width,
+        )
 
     def _transfer(self, c):
         lmem, op, size = self.core.lmem, c.op.value, c.size
         if op == OPS["ld"]:
-            return ("lmem", c.dst, self.memory[c.gmem:c.gmem + size].copy())
+            return ("lmem", c.dst, self.memory[c.gmem : c.gmem + size].copy())
         if op == OPS["st"]:
-            return ("gmem", c.gmem, lmem[c.src:c.src + size].copy())
+            return ("gmem", c.gmem, lmem[c.src : c.src + size].copy())
         if op == OPS["lldi"]:
             return ("lmem", c.dst, np.full(size, c.imm, np.uint8))
-        return ("lmem", c.dst, lmem[c.src:c.src + size].copy())
+        return ("lmem", c.dst, lmem[c.src : c.src + size].copy())
 
     def _finish(self, unit, result):
         if unit == "transfer":
             where, at, data = result
-            (self.memory if where == "gmem" else self.core.lmem)[at:at + len(data)] = data
+            (self.memory if where == "gmem" else self.core.lmem)[at : at + len(data)] = data
         else:
             elements.store(self.core.lmem, *result)
 
@@ -105,16 +141,31 @@ class Units:
         syncs = waits = 0
         while True:
             values = await ctx.tick().sample(
-                *(s.valid for s in streams.values()), *(s.payload for s in streams.values()), issue.group, issue.multiply.valid,
-                issue.multiply.payload, issue.events.sync, issue.events.sync_event, issue.events.wait, issue.events.wait_event,
-                issue.events.wait_value, issue.events.wait_count)
+                *(s.valid for s in streams.values()),
+                *(s.payload for s in streams.values()),
+                issue.group,
+                issue.multiply.valid,
+                issue.multiply.payload,
+                issue.events.sync,
+                issue.events.sync_event,
+                issue.events.wait,
+                issue.events.wait_event,
+                issue.events.wait_value,
+                issue.events.wait_count,
+            )
             values = values[2:]
             self.cycle += 1
             for k, unit in enumerate(queues):
                 if values[k] and ready[unit]:
                     command = values[3 + k]
-                    first = max(self.cycle + rnd.randint(0, self.latest), queues[unit][-1][1] if queues[unit] else 0)
-                    last = max(first + 1 + rnd.randint(0, self.latest), queues[unit][-1][2] + 1 if queues[unit] else 3 + self.cycle)
+                    first = max(
+                        self.cycle + rnd.randint(0, self.latest),
+                        queues[unit][-1][1] if queues[unit] else 0,
+                    )
+                    last = max(
+                        first + 1 + rnd.randint(0, self.latest),
+                        queues[unit][-1][2] + 1 if queues[unit] else 3 + self.cycle,
+                    )
                     queues[unit].append([command, first, last, None])
                     self.commands.append((self.cycle, unit))
             self.in_flight.append(sum(map(len, queues.values())))
@@ -122,12 +173,18 @@ class Units:
                 for entry in queue:
                     if entry[1] <= self.cycle and entry[3] is None:
                         entry[3] = getattr(self, f"_{unit}")(entry[0])
-                progress = issue.transfer_progress if unit == "transfer" else getattr(issue, f"{unit}_ends")
+                progress = (
+                    issue.transfer_progress
+                    if unit == "transfer"
+                    else getattr(issue, f"{unit}_ends")
+                )
                 done = bool(queue) and queue[0][2] <= self.cycle and queue[0][3] is not None
                 error = False
                 if done:
                     command, _, _, result = queue.popleft()
-                    error = unit == "transfer" and command.gmem in self.failing and command.op.value < 3
+                    error = (
+                        unit == "transfer" and command.gmem in self.failing and command.op.value < 3
+                    )
                     if not error:
                         self._finish(unit, result)
                     ctx.set(progress.tag, command.tag)
@@ -145,8 +202,17 @@ class Units:
             groups = self.core.entry.groups
             if shown < len(groups):
                 g = groups[shown]
-                ctx.set(issue.entry, {"rows": g.rows - 1, "cols": g.cols - 1, "mbiw": g.mbiw - 1, "shift": g.shift,
-                                      "round": g.round, "has_bias": g.has_bias})
+                ctx.set(
+                    issue.entry,
+                    {
+                        "rows": g.rows - 1,
+                        "cols": g.cols - 1,
+                        "mbiw": g.mbiw - 1,
+                        "shift": g.shift,
+                        "round": g.round,
+                        "has_bias": g.has_bias,
+                    },
+                )
             # Multiplication: taken at once, answered three cycles later
             if multiply and owed_product is None:
                 owed_product = [3, operands.a * operands.b & 0xFFFF_FFFF]
@@ -166,7 +232,11 @@ class Units:
                 ctx.set(issue.events.overflow, self.events[event] == 1023)
                 self.events[event] = min(1023, self.events[event] + 1)
             held = self.events[wait_event]
-            waits = waits + 1 if wait and (held >= value if counts else held == value) and waits != 3 else 0
+            waits = (
+                waits + 1
+                if wait and (held >= value if counts else held == value) and waits != 3
+                else 0
+            )
             ctx.set(issue.events.granted, waits == 3)
             if waits == 3:
                 self.events[wait_event] = held - value if counts else 0
@@ -176,8 +246,11 @@ class Result:
     """What there is to compare, and to measure."""
 
 
-def run_front(case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9, cycles=60_000, failing=None):
-    """Runs a one-core :class:`~quintet.firmware.pim.measure.case.Case`; gives a :class:`Result`: state and times."""
+def run_front(
+    case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9, cycles=60_000, failing=None
+):
+    """Runs a one-core :class:`~quintet.firmware.pim.measure.case.Case`; gives a :class:`Result`:
+    state and times."""
     params, rnd = case.params, random.Random(seed)
     machine = Model(params, case.memory.copy())
     machine.take_registers(case.registers)
@@ -188,21 +261,38 @@ def run_front(case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9
     dut = Front(params=params, beat_bytes=beat_bytes, memory_size=memory.size)
     units = Units(dut, core, machine, memory, rnd, latest)
     units.failing = failing or {}
-    models = [MemoryModel(port, size=memory.size, seed=seed + k, latency=latency, stall=stall)
-              for k, port in enumerate((dut.prefetch.memory, dut.load.memory))]
+    models = [
+        MemoryModel(port, size=memory.size, seed=seed + k, latency=latency, stall=stall)
+        for k, port in enumerate((dut.prefetch.memory, dut.load.memory))
+    ]
     for model in models:
         model.memory = memory
     issue, out = dut.issue, Result()
 
     async def bench(ctx):
         for part in (dut.prefetch,):
-            for name, value in (("code", machine._image_at + entry.code), ("code_bytes", entry.code_bytes), ("count", entry.count),
-                                ("mode", entry.mode)):
+            for name, value in (
+                ("code", machine._image_at + entry.code),
+                ("code_bytes", entry.code_bytes),
+                ("count", entry.count),
+                ("mode", entry.mode),
+            ):
                 ctx.set(getattr(part, name), value)
-        ctx.set(issue.start, {
-            "code": machine._image_at + entry.code, "code_bytes": entry.code_bytes, "count": entry.count, "mode": entry.mode,
-            "wait_count": entry.wait_mode, "ibiw": entry.ibiw, "obiw": entry.obiw, "fi": entry.fi, "fo": entry.fo,
-            "groups": len(entry.groups)})
+        ctx.set(
+            issue.start,
+            {
+                "code": machine._image_at + entry.code,
+                "code_bytes": entry.code_bytes,
+                "count": entry.count,
+                "mode": entry.mode,
+                "wait_count": entry.wait_mode,
+                "ibiw": entry.ibiw,
+                "obiw": entry.obiw,
+                "fi": entry.fi,
+                "fo": entry.fo,
+                "groups": len(entry.groups),
+            },
+        )
         base, window = machine._gmem_base, machine.window
         ctx.set(issue.gmem_base, base)
         ctx.set(issue.gmem_low, max(0, window.base - base))
@@ -226,7 +316,8 @@ def run_front(case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9
             if ctx.get(issue.finished) or ctx.get(issue.fault):
                 break
             _, _, working, stall, *values = await ctx.tick().sample(
-                issue.working, issue.stall, *(getattr(issue, name) for name in names))
+                issue.working, issue.stall, *(getattr(issue, name) for name in names)
+            )
             for k, kind in enumerate(counts):
                 counts[kind] += values[k]
             for k, name in enumerate(sums):
@@ -234,10 +325,17 @@ def run_front(case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9
             stall = "WORK" if working else stall.name
             out.stalls[stall] = out.stalls.get(stall, 0) + 1
         else:
-            raise AssertionError(f"the program does not end: pc {ctx.get(issue.pc)}, blocked {ctx.get(issue.blocked)}")
+            raise AssertionError(
+                f"the program does not end: pc {ctx.get(issue.pc)}, blocked "
+                f"{ctx.get(issue.blocked)}"
+            )
         out.cycles = units.cycle - begin
         out.counters = {**counts, **sums}
-        out.fault = (ctx.get(issue.fault_code), ctx.get(issue.fault_detail)) if ctx.get(issue.fault) else None
+        out.fault = (
+            (ctx.get(issue.fault_code), ctx.get(issue.fault_detail))
+            if ctx.get(issue.fault)
+            else None
+        )
         out.pc, out.offset = ctx.get(issue.pc), ctx.get(issue.pc_offset)
         debug = []
         for index in (*range(32), 64, 65):
@@ -253,7 +351,12 @@ def run_front(case, *, seed=0, beat_bytes=8, latency=(1, 8), stall=0.2, latest=9
     for model in models:
         sim.add_testbench(model.process, background=True)
     sim.run()
-    out.lmem, out.memory, out.code_at, out.units = core.lmem, memory, machine._image_at + entry.code, units
+    out.lmem, out.memory, out.code_at, out.units = (
+        core.lmem,
+        memory,
+        machine._image_at + entry.code,
+        units,
+    )
     out.events = units.events
     return out
 
@@ -265,14 +368,18 @@ def compare_front(case, **options):
     core = want.cores[0]
     got = run_front(case, **options)
     fault = outcome.fault and (outcome.fault.code, outcome.fault.detail)
-    assert got.fault == fault, f"{case.name}: fault {got.fault} at {got.pc}, expected {outcome.fault}"
+    assert got.fault == fault, (
+        f"{case.name}: fault {got.fault} at {got.pc}, expected {outcome.fault}"
+    )
     assert got.pc == core.pc, f"{case.name}: pc {got.pc}, expected {core.pc}"
     if fault:
         assert got.code_at + got.offset == outcome.fault.pc, case.name
     assert got.registers == core.regs, case.name
     assert got.widths == (core.ibiw, core.obiw), case.name
     assert got.events == core.events, case.name
-    assert not (got.lmem != core.lmem).any(), f"{case.name}: LMem differs at {np.flatnonzero(got.lmem != core.lmem)[:8]}"
+    assert not (got.lmem != core.lmem).any(), (
+        f"{case.name}: LMem differs at {np.flatnonzero(got.lmem != core.lmem)[:8]}"
+    )
     assert not (got.memory != want.memory).any(), f"{case.name}: memory differs"
     counted = {name: core.counters[name] for name in ("scalar", "matrix", "vector", "transfer")}
     counted["macs"] = core.counters["operations"]

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random PIM programs, of one core or many: legal ones, and such with one fault (specification, section 11).
+"""Random PIM programs, of one core or many: legal ones, and such with one fault (specification,
+section 11).
 
-Every byte that a program changes in local memory is stored out at its end. Programs of many cores are race-free and free of
-deadlock by construction: the order in which they are written is a schedule, a rendezvous or an event stands between any two
-accesses of different cores to a region of GMem, and an event register serves one wait.
+Every byte that a program changes in local memory is stored out at its end. Programs of many cores
+are race-free and free of deadlock by construction: the order in which they are written is a
+schedule, a rendezvous or an event stands between any two accesses of different cores to a region of
+GMem, and an event register serves one wait.
 """
+
 import random
 
 import numpy as np
@@ -22,8 +25,22 @@ __all__ = ["FAULTS", "MEMORY", "random_case", "random_image", "random_memory"]
 _WEIGHTS = 16384
 
 #: Faults that ``random_case(fault=...)`` can be asked for.
-FAULTS = ("illegal_opcode", "illegal_field", "unsupported", "odd_pair", "width", "group", "core_range", "lmem_range",
-          "gmem_range", "overlap", "size_mismatch", "deadlock", "table", "code_end")
+FAULTS = (
+    "illegal_opcode",
+    "illegal_field",
+    "unsupported",
+    "odd_pair",
+    "width",
+    "group",
+    "core_range",
+    "lmem_range",
+    "gmem_range",
+    "overlap",
+    "size_mismatch",
+    "deadlock",
+    "table",
+    "code_end",
+)
 
 
 def random_memory(rng, size=MEMORY):
@@ -44,18 +61,31 @@ def _group(rng, params, budget):
     arrays = tuple(rng.sample(range(params["arrays"]), number))
     mbiw = rng.randint(1, 8)
     span = rng.choice((1 << mbiw - 1, 1))
-    weights = np.array([rng.randint(-span, max(span - 1, 0)) for _ in range(rows * cols)], np.int8).reshape(rows, cols)
+    weights = np.array(
+        [rng.randint(-span, max(span - 1, 0)) for _ in range(rows * cols)], np.int8
+    ).reshape(rows, cols)
     if rng.random() < 0.1:
         weights = None
-    return Group(rows, cols, arrays, mbiw, rng.choice((0, 0, 1, rng.randint(2, 12), rng.randint(0, 47))),
-                 rng.randint(0, 1), weights, None)
+    return Group(
+        rows,
+        cols,
+        arrays,
+        mbiw,
+        rng.choice((0, 0, 1, rng.randint(2, 12), rng.randint(0, 47))),
+        rng.randint(0, 1),
+        weights,
+        None,
+    )
 
 
 def random_image(rng, params, cores):
     """Groups, widths and modes of ``cores`` cores; no code."""
     found, weights = [], _WEIGHTS
     for _ in range(cores):
-        core, biases = CoreProgram(mode=rng.randrange(3), wait_mode=rng.randrange(2)), params["bias_words"]
+        core, biases = (
+            CoreProgram(mode=rng.randrange(3), wait_mode=rng.randrange(2)),
+            params["bias_words"],
+        )
         if rng.random() < 0.5:
             core.ibiw, core.obiw = (rng.randint(1, params["max_biw"]) for _ in range(2))
         if rng.random() < 0.3:
@@ -71,14 +101,22 @@ def random_image(rng, params, cores):
                 weights -= group.rows * -(-group.cols // params["xb_cols"]) * params["xb_cols"]
             if rng.random() < 0.4 and biases >= group.cols:
                 span = rng.choice((100, 1 << 15, (1 << 31) - 1))
-                group.bias = np.array([rng.randint(-span, span) for _ in range(group.cols)], np.int32)
+                group.bias = np.array(
+                    [rng.randint(-span, span) for _ in range(group.cols)], np.int32
+                )
                 biases -= group.cols
             core.groups.append(group)
             if weights < 2048:
                 break
         found.append(core)
     base = MEMORY // 2 + rng.choice((0, 64, rng.randrange(64)))
-    return Image(found, params["xb_rows"], params["xb_cols"], base, rng.choice((0, MEMORY - base - rng.randrange(64))))
+    return Image(
+        found,
+        params["xb_rows"],
+        params["xb_cols"],
+        base,
+        rng.choice((0, MEMORY - base - rng.randrange(64))),
+    )
 
 
 #: Event registers kept for the end of a program with a fault.
@@ -87,6 +125,7 @@ _LAST_EVENT = 31
 
 class _Machine:
     """Writes the programs of all cores, in one order."""
+
     def __init__(self, rng, params, cores, *, budget):
         self.rng, self.params, self.budget = rng, params, budget
         self.memory = random_memory(rng)
@@ -132,9 +171,24 @@ class _Machine:
         places = [w.place(size) for w in (sender, receiver)]
         words = []
         try:
-            for w, mnemonic, name, other, at, o in zip((sender, receiver), ("send", "recv"), ("rs1", "rd"),
-                                                       (receiver, sender), places, offsets, strict=True):
-                words.append(ISA.encode(mnemonic, **{name: w.register(at - o)}, core=other.number, size=size, offset_value=o))
+            for w, mnemonic, name, other, at, o in zip(
+                (sender, receiver),
+                ("send", "recv"),
+                ("rs1", "rd"),
+                (receiver, sender),
+                places,
+                offsets,
+                strict=True,
+            ):
+                words.append(
+                    ISA.encode(
+                        mnemonic,
+                        **{name: w.register(at - o)},
+                        core=other.number,
+                        size=size,
+                        offset_value=o,
+                    )
+                )
             self.scratch.append_pair(sender.number, words[0], receiver.number, words[1])
         except Rejected:
             return
@@ -163,8 +217,17 @@ class _Machine:
             at = w.dump(at, self.dump_limit)
 
     def case(self, name, patch=(), **notes):
-        return make_case(name, self.params, self.image, self.scratch.words, self.memory, self.at,
-                         cycles=sum(w.cycles for w in self.writers), patch=patch, **notes)
+        return make_case(
+            name,
+            self.params,
+            self.image,
+            self.scratch.words,
+            self.memory,
+            self.at,
+            cycles=sum(w.cycles for w in self.writers),
+            patch=patch,
+            **notes,
+        )
 
 
 def random_case(seed, params, *, legal=True, fault=None, cores=None, budget=1500):
@@ -197,4 +260,5 @@ def random_case(seed, params, *, legal=True, fault=None, cores=None, budget=1500
     if fault is None:
         return machine.case(name)
     from tests.gateware.cores.pim.bench.faults import with_fault
+
     return with_fault(machine, fault, name)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine without gateware: its microprogram on the machine's golden model, its units and memories in Python."""
+"""The small engine without gateware: its microprogram on the machine's golden model, its units and
+memories in Python."""
+
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.small.instructions import (
     ARRAYS_AT,
@@ -28,16 +30,19 @@ def _signed(value, bits):
 
 class _Memory:
     """Main memory, bytes, as the machine's words."""
+
     def __init__(self, memory):
         self._memory = memory
 
     def read(self, address):
         address &= ~3
-        return int.from_bytes(bytes(self._memory[address:address + 4]), "little"), int(address + 4 > len(self._memory))
+        return int.from_bytes(bytes(self._memory[address : address + 4]), "little"), int(
+            address + 4 > len(self._memory)
+        )
 
     def write(self, address, word):
         address &= ~3
-        self._memory[address:address + 4] = list(word.to_bytes(4, "little"))
+        self._memory[address : address + 4] = list(word.to_bytes(4, "little"))
         return 0
 
 
@@ -50,21 +55,52 @@ class SmallModel:
     fault : (code, pc, detail) of the last run; flags : its :class:`~.instructions.Flag`
     counted : dict, of the last run: ``operations``, ``read``, ``written``
     """
+
     def __init__(self, params, memory):
         self.params, self.memory = params, memory
         self.store = bytearray(TABLE_AT + 1024)
         for k, value in enumerate(TANH[:-1]):
-            self.store[TABLE_AT + 2 * k:TABLE_AT + 2 * k + 2] = (value & 0xFFFF).to_bytes(2, "little")
+            self.store[TABLE_AT + 2 * k : TABLE_AT + 2 * k + 2] = (value & 0xFFFF).to_bytes(
+                2, "little"
+            )
         self.reg, self._value, self._acc, self._weights, self._mask = {}, 0, [0, 0], 0, 0
         self._kept, self.flags = {}, Flag(0)
-        sources = {Source[name.upper()]: self._register(name) for name in (
-            "window_base", "window_limit", "program_address", "program_length", "core_table", "run_flags", "gmem_base", "gmem_size")}
+        sources = {
+            Source[name.upper()]: self._register(name)
+            for name in (
+                "window_base",
+                "window_limit",
+                "program_address",
+                "program_length",
+                "core_table",
+                "run_flags",
+                "gmem_base",
+                "gmem_size",
+            )
+        }
         self.machine = MachineModel(
-            MACHINE, microprogram(params, len(memory)), unit=self._unit, memory=_Memory(memory),
-            sources=sources | {Source.VALUE: lambda: self._value, Source.ACC_LOW: lambda: self._acc[1], Source.ACC_HIGH: lambda: self._acc[1] >> 32},
-            sinks={Sink.VALUE: self._take_value, Sink.W: self._take_weights, Sink.MASK: self._take_mask, Sink.ACC: self._take_acc, Sink.FLAGS: self._take_flags,
-                   **{sink: self._keeper(sink) for sink in (Sink.CODE, Sink.PC, Sink.FINISH)},
-                   **{sink: self._counter(sink) for sink in (Sink.OPERATIONS, Sink.READ, Sink.WRITTEN)}})
+            MACHINE,
+            microprogram(params, len(memory)),
+            unit=self._unit,
+            memory=_Memory(memory),
+            sources=sources
+            | {
+                Source.VALUE: lambda: self._value,
+                Source.ACC_LOW: lambda: self._acc[1],
+                Source.ACC_HIGH: lambda: self._acc[1] >> 32,
+            },
+            sinks={
+                Sink.VALUE: self._take_value,
+                Sink.W: self._take_weights,
+                Sink.MASK: self._take_mask,
+                Sink.ACC: self._take_acc,
+                Sink.FLAGS: self._take_flags,
+                **{sink: self._keeper(sink) for sink in (Sink.CODE, Sink.PC, Sink.FINISH)},
+                **{
+                    sink: self._counter(sink) for sink in (Sink.OPERATIONS, Sink.READ, Sink.WRITTEN)
+                },
+            },
+        )
         self.machine.run()
 
     def run(self, registers, limit=None):
@@ -89,11 +125,13 @@ class SmallModel:
     def _keeper(self, sink):
         def keep(a):
             self._kept[sink] = a
+
         return keep
 
     def _counter(self, sink):
         def add(a):
             self.counted[sink.name.lower()] += a
+
         return add
 
     def _take_value(self, a):
@@ -120,18 +158,26 @@ class SmallModel:
             return self._shift(a & 63, a & TWO)
         size, p = a & 7, self.machine.p
         if a & STORE:
-            self.store[p:p + size] = (self._value & 0xFFFF_FFFF).to_bytes(4, "little")[:size]
-            self._value = 0xA5A5_A5A5           # anything
+            self.store[p : p + size] = (self._value & 0xFFFF_FFFF).to_bytes(4, "little")[:size]
+            self._value = 0xA5A5_A5A5  # anything
         else:
-            self._value = int.from_bytes(self.store[p:p + size], "little", signed=True)
+            self._value = int.from_bytes(self.store[p : p + size], "little", signed=True)
         return 4
 
     def _multiply(self, rows, size):
-        store, p, w, bits = self.store, self.machine.p, ARRAYS_AT + self._weights, self._mask.bit_length()
+        store, p, w, bits = (
+            self.store,
+            self.machine.p,
+            ARRAYS_AT + self._weights,
+            self._mask.bit_length(),
+        )
         for _ in range(rows):
-            x = _signed(int.from_bytes(store[p:p + size], "little"), bits)
+            x = _signed(int.from_bytes(store[p : p + size], "little"), bits)
             for k in range(2):
-                self._acc = [self._acc[1], _signed(self._acc[0] + x * _signed(store[w + k], 8), _BITS)]
+                self._acc = [
+                    self._acc[1],
+                    _signed(self._acc[0] + x * _signed(store[w + k], 8), _BITS),
+                ]
             p, w = p + size, w + self.params["xb_cols"]
         return 2 * rows + 4
 
@@ -142,4 +188,4 @@ class SmallModel:
 
     def lmem(self):
         """Local memory."""
-        return self.store[:self.params["lmem_bytes"]]
+        return self.store[: self.params["lmem_bytes"]]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The data units of one PIM processor under test: local memory, group store, matrix and vector unit, driven as a processor would."""
+"""The data units of one PIM processor under test: local memory, group store, matrix and vector
+unit, driven as a processor would."""
+
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -29,17 +31,17 @@ def byw(biw):
 
 
 def element(memory, at, biw):
-    return signed(int.from_bytes(memory[at:at + byw(biw)], "little"), biw)
+    return signed(int.from_bytes(memory[at : at + byw(biw)], "little"), biw)
 
 
 def put(memory, at, value, biw):
-    memory[at:at + byw(biw)] = (value & (1 << 8 * byw(biw)) - 1).to_bytes(byw(biw), "little")
+    memory[at : at + byw(biw)] = (value & (1 << 8 * byw(biw)) - 1).to_bytes(byw(biw), "little")
 
 
 @dataclass
 class Group:
     number: int
-    weights: list                       # rows of signed bytes
+    weights: list  # rows of signed bytes
     arrays: list
     shift: int = 0
     round: int = 1
@@ -58,10 +60,11 @@ class Group:
 @dataclass
 class Unit:
     """A command for a unit and what it does to the oracle's memory."""
+
     unit: str
     fields: dict
     apply: object
-    after: tuple = ()                   # indices of commands that must be done before it is offered
+    after: tuple = ()  # indices of commands that must be done before it is offered
     offered: int = None
     taken: int = None
     done: int = None
@@ -71,17 +74,35 @@ def mvmul(group, src, dst, ibiw, obiw, relu):
     def apply(memory):
         x = [element(memory, src + r * byw(ibiw), ibiw) for r in range(group.rows)]
         for c in range(group.cols):
-            acc = (group.bias[c] if group.bias else 0) + sum(x[r] * group.weights[r][c] for r in range(group.rows))
+            acc = (group.bias[c] if group.bias else 0) + sum(
+                x[r] * group.weights[r][c] for r in range(group.rows)
+            )
             if group.shift:
                 acc = (acc + (1 << group.shift - 1 if group.round else 0)) >> group.shift
             put(memory, dst + c * byw(obiw), sat(max(acc, 0) if relu else acc, obiw), obiw)
-    return Unit("matrix", {
-        "src": src, "dst": dst, "group": group.number, "rows": group.rows, "cols": group.cols, "ibiw": ibiw, "obiw": obiw,
-        "shift": group.shift, "round": group.round, "relu": relu, "has_bias": int(group.bias is not None)}, apply)
+
+    return Unit(
+        "matrix",
+        {
+            "src": src,
+            "dst": dst,
+            "group": group.number,
+            "rows": group.rows,
+            "cols": group.cols,
+            "ibiw": ibiw,
+            "obiw": obiw,
+            "shift": group.shift,
+            "round": group.round,
+            "relu": relu,
+            "has_bias": int(group.bias is not None),
+        },
+        apply,
+    )
 
 
 class Units(wiring.Component):
     """All data units of a processor; the transfer unit's faces are the test's."""
+
     def __init__(self, params, family=None, parts=("matrix", "vector")):
         self.params = params
         self.lmem = LocalMemory(params=params, family=family)
@@ -94,7 +115,10 @@ class Units(wiring.Component):
         m = Module()
         m.submodules.lmem = self.lmem
         m.submodules.groups = groups = self.groups
-        for number, name, unit in ((MATRIX, "matrix", self.matrix), (VECTOR, "vector", self.vector)):
+        for number, name, unit in (
+            (MATRIX, "matrix", self.matrix),
+            (VECTOR, "vector", self.vector),
+        ):
             if unit is not None:
                 m.submodules[name] = unit
                 wiring.connect(m, unit.read, self.lmem.read[number])
@@ -102,8 +126,11 @@ class Units(wiring.Component):
         if self.matrix is not None:
             matrix = self.matrix
             m.d.comb += [
-                groups.ids_group.eq(matrix.ids_group), groups.ids_index.eq(matrix.ids_index), matrix.ids.eq(groups.ids),
-                groups.bias_address.eq(matrix.bias_address), matrix.bias.eq(groups.bias),
+                groups.ids_group.eq(matrix.ids_group),
+                groups.ids_index.eq(matrix.ids_index),
+                matrix.ids.eq(groups.ids),
+                groups.bias_address.eq(matrix.bias_address),
+                matrix.bias.eq(groups.bias),
             ]
         return m
 
@@ -116,7 +143,10 @@ class Result:
 
 async def send(ctx, stream, fields):
     for name, value in fields.items():
-        ctx.set(stream.payload[name] if hasattr(stream.payload, "__getitem__") else stream.payload, value)
+        ctx.set(
+            stream.payload[name] if hasattr(stream.payload, "__getitem__") else stream.payload,
+            value,
+        )
     ctx.set(stream.valid, 1)
     await ctx.tick().until(stream.ready)
     ctx.set(stream.valid, 0)
@@ -125,9 +155,11 @@ async def send(ctx, stream, fields):
 class UnitBench:
     """Loads groups and LMem, runs commands in order of each unit, compares LMem.
 
-    ``traffic``: cycles of a hundred in which the transfer faces read, and write (the same bytes again), elsewhere.
-    ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes that come in their place once it has read them).
+    ``traffic``: cycles of a hundred in which the transfer faces read, and write (the same bytes
+    again), elsewhere. ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes that
+    come in their place once it has read them).
     """
+
     def __init__(self, preset="sim", family=None, parts=("matrix", "vector"), **overrides):
         self.params = sizes(preset, overrides)
         self.dut = Units(self.params, family, parts)
@@ -141,17 +173,33 @@ class UnitBench:
         async def load(ctx):
             for group in groups:
                 weights = dut.matrix.weights_write
-                entry = {"rows": group.rows - 1, "cols": group.cols - 1, "mbiw": 7, "shift": group.shift, "round": group.round,
-                         "has_bias": int(group.bias is not None)}
+                entry = {
+                    "rows": group.rows - 1,
+                    "cols": group.cols - 1,
+                    "mbiw": 7,
+                    "shift": group.shift,
+                    "round": group.round,
+                    "has_bias": int(group.bias is not None),
+                }
                 ctx.set(dut.groups.group_write, {"valid": 1, "group": group.number, "entry": entry})
                 for index, array in enumerate(group.arrays):
-                    ctx.set(dut.groups.ids_write, {"valid": 1, "group": group.number, "index": index,
-                                                   "ids": {"array": array, "bias": group.bias_base}})
+                    ctx.set(
+                        dut.groups.ids_write,
+                        {
+                            "valid": 1,
+                            "group": group.number,
+                            "index": index,
+                            "ids": {"array": array, "bias": group.bias_base},
+                        },
+                    )
                     await ctx.tick()
                     ctx.set(dut.groups.group_write.valid, 0)
                 ctx.set(dut.groups.ids_write.valid, 0)
                 for k, value in enumerate(group.bias or ()):
-                    ctx.set(dut.groups.bias_write, {"valid": 1, "address": group.bias_base + k, "data": value & 0xFFFF_FFFF})
+                    ctx.set(
+                        dut.groups.bias_write,
+                        {"valid": 1, "address": group.bias_base + k, "data": value & 0xFFFF_FFFF},
+                    )
                     await ctx.tick()
                 ctx.set(dut.groups.bias_write.valid, 0)
                 xr, xc = params["xb_rows"], params["xb_cols"]
@@ -159,11 +207,18 @@ class UnitBench:
                 for index, array in enumerate(group.arrays):
                     down, column = index // across * xr, index % across * xc
                     for r in range(min(xr, group.rows - down)):
-                        line = group.weights[down + r][column:column + xc]
+                        line = group.weights[down + r][column : column + xc]
                         line = bytes(w & 255 for w in line) + bytes(xc - len(line))
                         for c in range(0, xc, CHUNK_BYTES):
-                            chunk = int.from_bytes(line[c:c + CHUNK_BYTES], "little")
-                            await send(ctx, weights, {"address": ((array * xr + r) * xc + c) // CHUNK_BYTES, "data": chunk})
+                            chunk = int.from_bytes(line[c : c + CHUNK_BYTES], "little")
+                            await send(
+                                ctx,
+                                weights,
+                                {
+                                    "address": ((array * xr + r) * xc + c) // CHUNK_BYTES,
+                                    "data": chunk,
+                                },
+                            )
             await self._store(ctx, memory)
             state["loaded"] = True
 
@@ -175,7 +230,9 @@ class UnitBench:
                 while any(commands[k].done is None for k in command.after):
                     await ctx.tick()
                 command.offered = state["cycle"]
-                await send(ctx, unit.command, {**command.fields, "tag": commands.index(command) % 8})
+                await send(
+                    ctx, unit.command, {**command.fields, "tag": commands.index(command) % 8}
+                )
                 command.taken = state["cycle"] - 1
 
         async def watch(ctx, name):
@@ -197,7 +254,9 @@ class UnitBench:
             while state["done"] < len(commands) or state["to_spoil"]:
                 await ctx.tick()
                 state["cycle"] += 1
-                assert state["cycle"] < limit, f"the units have not finished: {state['done']} commands done"
+                assert state["cycle"] < limit, (
+                    f"the units have not finished: {state['done']} commands done"
+                )
             state["stop"] = True
             await self._fetch(ctx, result.memory)
 
@@ -218,7 +277,9 @@ class UnitBench:
         async def spoil(ctx):
             for command, data in spoilt:
                 reads = dut.matrix.reads
-                while not (ctx.get(reads.done) and ctx.get(reads.tag) == commands.index(command) % 8):
+                while not (
+                    ctx.get(reads.done) and ctx.get(reads.tag) == commands.index(command) % 8
+                ):
                     await ctx.tick()
                 await ctx.tick()
                 await self._store(ctx, data, command.fields["src"])
@@ -242,11 +303,15 @@ class UnitBench:
         face, step = self.dut.lmem.write[TRANSFER].request, self.params["vec_bytes"]
         ctx.set(face.payload.mask, (1 << step) - 1)
         for at in range(0, len(memory), step):
-            await send(ctx, face, {"address": place + at, "data": int.from_bytes(memory[at:at + step], "little")})
+            await send(
+                ctx,
+                face,
+                {"address": place + at, "data": int.from_bytes(memory[at : at + step], "little")},
+            )
 
     async def _fetch(self, ctx, memory):
         face, step = self.dut.lmem.read[TRANSFER], self.params["vec_bytes"]
-        for _ in range(12):                 # until the traffic has ended
+        for _ in range(12):  # until the traffic has ended
             await ctx.tick()
         asked = got = 0
         ctx.set(face.request.valid, 1)
@@ -256,7 +321,7 @@ class UnitBench:
             if ctx.get(face.request.ready):
                 asked += step
             if ctx.get(face.valid):
-                memory[got:got + step] = ctx.get(face.data).to_bytes(step, "little")
+                memory[got : got + step] = ctx.get(face.data).to_bytes(step, "little")
                 got += step
             await ctx.tick()
 
@@ -267,7 +332,10 @@ class UnitBench:
             command.apply(expected)
             for one, data in how.get("spoilt", ()):
                 if one is command:
-                    expected[command.fields["src"]:command.fields["src"] + len(data)] = data
+                    expected[command.fields["src"] : command.fields["src"] + len(data)] = data
         got = self.run(groups, memory, commands, **how).memory
         wrong = [k for k in range(len(memory)) if got[k] != expected[k]]
-        assert not wrong, f"byte {wrong[0]:#x} is {got[wrong[0]]:#04x}, expected {expected[wrong[0]]:#04x} ({len(wrong)} differ)"
+        assert not wrong, (
+            f"byte {wrong[0]:#x} is {got[wrong[0]]:#04x}, expected {expected[wrong[0]]:#04x} "
+            f"({len(wrong)} differ)"
+        )

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes random instructions of one core, each with what sets its registers (``bench/programs.py`` makes programs of them)."""
+"""Writes random instructions of one core, each with what sets its registers (``bench/programs.py``
+makes programs of them)."""
+
 import numpy as np
 
 from quintet.firmware.pim.measure.builds import MEMORY
@@ -20,6 +22,7 @@ def small(rng, most):
 
 class CoreWriter:
     """Writes the instructions of one core."""
+
     def __init__(self, rng, scratch, number, regions):
         self.rng, self.scratch, self.number, self.regions = rng, scratch, number, regions
         self.core = scratch.model.cores[number]
@@ -29,7 +32,7 @@ class CoreWriter:
         self.recent = []
         self.cycles = 0
         self.free_events = list(range(32))
-        self.wild = False           # True: any operands; "overlap": only these
+        self.wild = False  # True: any operands; "overlap": only these
 
     # Operands
 
@@ -41,7 +44,16 @@ class CoreWriter:
         """A local address for ``size`` bytes, near others just used."""
         rng, kind = self.rng, self.rng.random()
         if self.wild is True and kind < 0.7:
-            return rng.choice((self.size - size + 1, self.size, self.size - 1, rng.getrandbits(32), LOW32, LOW32 - size))
+            return rng.choice(
+                (
+                    self.size - size + 1,
+                    self.size,
+                    self.size - 1,
+                    rng.getrandbits(32),
+                    LOW32,
+                    LOW32 - size,
+                )
+            )
         if kind < 0.65 and self.recent:
             start, length = rng.choice(self.recent[-6:])
             at = start + rng.choice((0, 0, 0, length, -size, length - 1, rng.randint(-16, 16)))
@@ -52,7 +64,7 @@ class CoreWriter:
         return min(max(at, 0), max(self.size - size, 0))
 
     def wrote(self, address, size):
-        self.touched[address:address + size] = True
+        self.touched[address : address + size] = True
         self.recent.append((address, size))
 
     def used(self, address, size):
@@ -73,7 +85,7 @@ class CoreWriter:
                 self.put("saddi", rd=number, rs1=source, imm=difference)
             else:
                 self.put("sldi", rd=number, imm=value)
-        except Rejected:        # mode 32: the immediate does not fit; build it of halves
+        except Rejected:  # mode 32: the immediate does not fit; build it of halves
             self.put("sldi", rd=number, imm=value >> 16 & 0xFFFF)
             for _ in range(2):
                 self.put("smuli", rd=number, rs1=number, imm=256)
@@ -85,7 +97,9 @@ class CoreWriter:
     def pair(self, address, taken=()):
         """An even register of a pair that holds a global address."""
         address &= (1 << 64) - 1
-        even = self.rng.choice([r for r in range(0, 32, 2) if r not in taken and r + 1 not in taken])
+        even = self.rng.choice(
+            [r for r in range(0, 32, 2) if r not in taken and r + 1 not in taken]
+        )
         for number, value in ((even, address >> 32), (even + 1, address & LOW32)):
             if self.core.regs[number] != value:
                 self.fill(number, value)
@@ -100,14 +114,18 @@ class CoreWriter:
     def offset(self):
         if self.rng.random() < 0.5 or self.scratch.image.cores[self.number].mode == 1:
             return 0
-        return self.rng.choice((1, -1, 8, -9, self.rng.randint(-40, 40), self.rng.choice((-1 << 28, (1 << 28) - 1))))
+        return self.rng.choice(
+            (1, -1, 8, -9, self.rng.randint(-40, 40), self.rng.choice((-1 << 28, (1 << 28) - 1)))
+        )
 
     # Instructions
 
     def scalar(self):
         rng, regs = self.rng, {"rd": self.rng.randrange(32), "rs1": self.rng.randrange(32)}
         kind = rng.choice(("sldi", "sadd", "ssub", "smul", "saddi", "smuli", "nop", "setbw", "sld"))
-        imm = rng.choice((0, 1, -1, rng.randint(-100, 100), rng.getrandbits(32), rng.randint(-32768, 32767)))
+        imm = rng.choice(
+            (0, 1, -1, rng.randint(-100, 100), rng.getrandbits(32), rng.randint(-32768, 32767))
+        )
         if kind == "nop":
             self.put("nop")
         elif kind == "sldi":
@@ -134,16 +152,29 @@ class CoreWriter:
         group = groups[number] if number < len(groups) else Group(4, 4)
         rows, cols = group.rows, group.cols
         if self.core.ibiw > self.scratch.params["x_bits"] and not self.wild:
-            self.put("setbw", ibiw=rng.randint(1, self.scratch.params["x_bits"]), obiw=self.core.obiw)
+            self.put(
+                "setbw", ibiw=rng.randint(1, self.scratch.params["x_bits"]), obiw=self.core.obiw
+            )
         size_in, size_out = rows * ((self.core.ibiw + 7) // 8), cols * ((self.core.obiw + 7) // 8)
         source, target = self.place(size_in), self.place(size_out)
         if source < target + size_out and target < source + size_in and not self.wild:
-            target = source + size_in if source + size_in + size_out <= self.size else max(source - size_out, 0)
+            target = (
+                source + size_in
+                if source + size_in + size_out <= self.size
+                else max(source - size_out, 0)
+            )
         rs1 = self.register(source)
         rd = self.register(target, (rs1,))
         mbiw = group.mbiw if not self.wild or rng.random() < 0.5 else group.mbiw % 32 + 1
-        self.put("mvmul", 30 + rows * -(-cols // self.scratch.params["lanes"]), rd=rd, rs1=rs1, mbiw=mbiw,
-                 relu=rng.randint(0, 1), group=number)
+        self.put(
+            "mvmul",
+            30 + rows * -(-cols // self.scratch.params["lanes"]),
+            rd=rd,
+            rs1=rs1,
+            mbiw=mbiw,
+            relu=rng.randint(0, 1),
+            group=number,
+        )
         self.used(source, size_in)
         self.wrote(target, size_out)
 
@@ -167,22 +198,33 @@ class CoreWriter:
         sources = [self.place(length * inwards) for _ in range(1 if mnemonic in _ONE else 2)]
         select = (rng.randrange(4) if mnemonic in _ONE3 else rng.randrange(8)) if offset else 0
         scales = (0 if one else outwards, inwards, 0 if mnemonic in ("vrsu", "vrsl") else inwards)
-        values = [at - (offset * scale if select >> k & 1 else 0)
-                  for k, (at, scale) in enumerate(zip((target, *sources), scales, strict=False))]
+        values = [
+            at - (offset * scale if select >> k & 1 else 0)
+            for k, (at, scale) in enumerate(zip((target, *sources), scales, strict=False))
+        ]
         operands, taken = {}, []
-        for name, value in zip(("rs2", "rs1", "rd")[-len(values):], reversed(values), strict=True):
+        for name, value in zip(("rs2", "rs1", "rd")[-len(values) :], reversed(values), strict=True):
             operands[name] = self.register(value, taken)
             taken.append(operands[name])
         if mnemonic in ("vrsu", "vrsl"):
             operands["rs2"] = self.bound(taken)
-        self.put(mnemonic, 20 + 3 * length, **operands, len=length, offset_value=offset, offset_select=select)
+        self.put(
+            mnemonic,
+            20 + 3 * length,
+            **operands,
+            len=length,
+            offset_value=offset,
+            offset_select=select,
+        )
         for at in sources:
             self.used(at, length * inwards)
         self.wrote(target, size_out)
 
     def bound(self, taken):
         rng = self.rng
-        return self.register(rng.choice((0, -1, 100, -100, rng.getrandbits(32), rng.randint(-40000, 40000))), taken)
+        return self.register(
+            rng.choice((0, -1, 100, -100, rng.getrandbits(32), rng.randint(-40000, 40000))), taken
+        )
 
     def strided(self):
         rng, mnemonic = self.rng, self.rng.choice(("vavg", "vmv"))
@@ -209,13 +251,19 @@ class CoreWriter:
         self.wrote(target, size_out)
 
     def global_place(self, size, write):
-        own = [r for r, (owner, _) in enumerate(self.regions) if owner == self.number or owner is None and not write]
+        own = [
+            r
+            for r, (owner, _) in enumerate(self.regions)
+            if owner == self.number or owner is None and not write
+        ]
         if not own:
             raise Rejected("no region")
         size = min(size, REGION)
         at = self.rng.choice(own) * REGION + self.rng.randrange(REGION - size + 1)
         if self.wild and self.rng.random() < 0.7:
-            at = self.rng.choice((-1, -size, 1 << 32, LOW32, LOW32 - size + 2, MEMORY // 2, self.rng.getrandbits(64)))
+            at = self.rng.choice(
+                (-1, -size, 1 << 32, LOW32, LOW32 - size + 2, MEMORY // 2, self.rng.getrandbits(64))
+            )
         return at, size
 
     def sld(self):
@@ -238,7 +286,15 @@ class CoreWriter:
         if self.wild and rng.random() < 0.2:
             pair |= 1
         rd, rs1 = (reg, pair) if mnemonic == "ld" else (pair, reg)
-        self.put(mnemonic, 40 + size, rd=rd, rs1=rs1, size=size, offset_value=offset, offset_select=select)
+        self.put(
+            mnemonic,
+            40 + size,
+            rd=rd,
+            rs1=rs1,
+            size=size,
+            offset_value=offset,
+            offset_select=select,
+        )
         if mnemonic == "ld":
             self.wrote(local, size)
         else:
@@ -250,12 +306,27 @@ class CoreWriter:
         target = self.place(size)
         if mnemonic == "lldi":
             rd = self.register(target - offset)
-            self.put(mnemonic, 10 + size, rd=rd, imm=rng.randint(-128, 255), size=size, offset_value=offset)
+            self.put(
+                mnemonic,
+                10 + size,
+                rd=rd,
+                imm=rng.randint(-128, 255),
+                size=size,
+                offset_value=offset,
+            )
         else:
             source, select = self.place(size), rng.randrange(4) if offset else 0
             rs1 = self.register(source - (offset if select & 2 else 0))
             rd = self.register(target - (offset if select & 1 else 0), (rs1,))
-            self.put(mnemonic, 10 + size, rd=rd, rs1=rs1, size=size, offset_value=offset, offset_select=select)
+            self.put(
+                mnemonic,
+                10 + size,
+                rd=rd,
+                rs1=rs1,
+                size=size,
+                offset_value=offset,
+                offset_select=select,
+            )
             self.used(source, size)
         self.wrote(target, size)
 
@@ -273,32 +344,66 @@ class CoreWriter:
         mnemonic = self.rng.choice(("send", "recv", "sync"))
         other = self.rng.choice((entries, 1023, self.number if mnemonic != "sync" else entries))
         operand = {"send": {"rs1": 3}, "recv": {"rd": 3}, "sync": {"event": 3}}[mnemonic]
-        self.put(mnemonic, core=other, **operand, **({} if mnemonic == "sync" else {"size": self.rng.choice((0, 5))}))
+        self.put(
+            mnemonic,
+            core=other,
+            **operand,
+            **({} if mnemonic == "sync" else {"size": self.rng.choice((0, 5))}),
+        )
 
     def step(self):
-        """Appends one instruction and what sets its registers; nothing, if what was drawn is not legal."""
-        kind = self.rng.choices((self.scalar, self.matrix, self.vector, self.strided, self.load_store, self.move, self.events),
-                                (16, 10 if self.scratch.image.cores[self.number].groups else 0, 30, 10, 16, 14, 2))[0]
+        """Appends one instruction and what sets its registers; nothing, if what was drawn is not
+        legal."""
+        kind = self.rng.choices(
+            (
+                self.scalar,
+                self.matrix,
+                self.vector,
+                self.strided,
+                self.load_store,
+                self.move,
+                self.events,
+            ),
+            (16, 10 if self.scratch.image.cores[self.number].groups else 0, 30, 10, 16, 14, 2),
+        )[0]
         try:
             kind()
         except Rejected:
             pass
 
     def dump(self, base, limit):
-        """Stores out what it changed, from ``base`` on, as far as there is room; returns where it ends."""
+        """Stores out what it changed, from ``base`` on, as far as there is room; returns where it
+        ends."""
         places = np.flatnonzero(self.touched)
         cuts = np.flatnonzero(np.diff(places) > 64)
-        begins, ends = (places[[0, *(cuts + 1)]], places[[*cuts, -1]] + 1) if places.size else ((), ())
+        begins, ends = (
+            (places[[0, *(cuts + 1)]], places[[*cuts, -1]] + 1) if places.size else ((), ())
+        )
         for first, last in zip(begins, ends, strict=True):
             for at in range(int(first), int(last), 2000):
                 size = min(2000, int(last) - at)
                 if base + size <= limit:
                     pair = self.pair(base)
-                    self.put("st", 40 + size, rd=pair, rs1=self.register(at, (pair, pair + 1)), size=size)
+                    self.put(
+                        "st", 40 + size, rd=pair, rs1=self.register(at, (pair, pair + 1)), size=size
+                    )
                     base += size
         return base
 
 
-_VECTOR = ("vvadd", "vvsub", "vvmul", "vvdmul", "vvmax", "vvsll", "vvsra", "vrelu", "vtanh", "vsigm", "vrsu", "vrsl")
+_VECTOR = (
+    "vvadd",
+    "vvsub",
+    "vvmul",
+    "vvdmul",
+    "vvmax",
+    "vvsll",
+    "vvsra",
+    "vrelu",
+    "vtanh",
+    "vsigm",
+    "vrsu",
+    "vrsl",
+)
 _ONE = ("vrelu", "vtanh", "vsigm", "vrsu", "vrsl")
 _ONE3 = ("vrelu", "vtanh", "vsigm")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM once more, written from the document alone: byte by byte, in Python's integers, one instruction of a random core at a
-time. Slow; it checks the golden model. Nothing of the model is imported."""
+"""PIM once more, written from the document alone: byte by byte, in Python's integers, one
+instruction of a random core at a time. Slow; it checks the golden model. Nothing of the model is
+imported."""
+
 import math
 import struct
 from fractions import Fraction
@@ -67,7 +69,12 @@ class SlowCore:
 
     def group(self, at):
         m, rows_x, cols_x = self.m, self.m.params["xb_rows"], self.m.params["xb_cols"]
-        g = {"rows": m.u16(at), "cols": m.u16(at + 2), "mbiw": m.image(at + 4, 1)[0], "shift": m.image(at + 5, 1)[0]}
+        g = {
+            "rows": m.u16(at),
+            "cols": m.u16(at + 2),
+            "mbiw": m.image(at + 4, 1)[0],
+            "shift": m.image(at + 5, 1)[0],
+        }
         g["round"], g["has"] = m.image(at + 6, 1)[0] & 1, m.image(at + 6, 1)[0] >> 1
         tiles = math.ceil(g["cols"] / cols_x)
         g["ids"] = [m.u16(at + 16 + 2 * k) for k in range(m.image(at + 7, 1)[0])]
@@ -79,7 +86,11 @@ class SlowCore:
                         self.arrays[array, r, c] = signed(m.image(place, 1)[0], 8)
                         place += 1
         g["tiles"] = tiles
-        g["bias"] = [signed(m.u32(m.u32(at + 12) + 4 * c), 32) for c in range(g["cols"])] if g["has"] else [0] * g["cols"]
+        g["bias"] = (
+            [signed(m.u32(m.u32(at + 12) + 4 * c), 32) for c in range(g["cols"])]
+            if g["has"]
+            else [0] * g["cols"]
+        )
         self.groups.append(g)
 
     # Elements and addresses
@@ -99,8 +110,14 @@ class SlowCore:
     def distant(self, address, size):
         address %= 1 << 64
         m, place = self.m, self.m.base + address
-        if address > M32 or m.size and address + size > m.size or place + size > 1 << 32 or place < m.window[0] \
-                or place + size > m.window[1]:
+        if (
+            address > M32
+            or m.size
+            and address + size > m.size
+            or place + size > 1 << 32
+            or place < m.window[0]
+            or place + size > m.window[1]
+        ):
             raise SlowFault("gmem_range", address & M32)
         return place
 
@@ -145,7 +162,12 @@ class SlowCore:
         return low, 4
 
     def go_on(self):
-        self.pc, self.at, self.waiting, self.retired = self.pc + 1, self.at + self.size, None, self.retired + 1
+        self.pc, self.at, self.waiting, self.retired = (
+            self.pc + 1,
+            self.at + self.size,
+            None,
+            self.retired + 1,
+        )
 
     def execute(self, w, size):
         self.size = size
@@ -157,9 +179,26 @@ class SlowCore:
         high_zero = {0, 3, 4, 5, 8, 9, 22, 31, 32}
         plain = {2, 17, 27, 29, 30}
         two = {18, 19, 20, 25, 26, 28}
-        zero = {0: 0xFFFFFFC0, 1: 0xFFFFF800, 2: 0xFFFF0000, 3: 0xFFE00000, 4: 0xFFE00000, 5: 0xFFE00000, 6: 0xFFFF0000,
-                7: 0xFFFF0000, 8: 0xFFFF0000, 18: 0x1F0000, 19: 0x1F0000, 20: 0x1F0000, 25: 0x1F0000, 26: 0x1F0000,
-                28: 0x1F0000, 27: 0x180000, 31: 0xFFE00000, 32: 0xFFE00000}.get(op, 0)
+        zero = {
+            0: 0xFFFFFFC0,
+            1: 0xFFFFF800,
+            2: 0xFFFF0000,
+            3: 0xFFE00000,
+            4: 0xFFE00000,
+            5: 0xFFE00000,
+            6: 0xFFFF0000,
+            7: 0xFFFF0000,
+            8: 0xFFFF0000,
+            18: 0x1F0000,
+            19: 0x1F0000,
+            20: 0x1F0000,
+            25: 0x1F0000,
+            26: 0x1F0000,
+            28: 0x1F0000,
+            27: 0x180000,
+            31: 0xFFE00000,
+            32: 0xFFE00000,
+        }.get(op, 0)
         if low & zero or op in high_zero and imm or op in plain and imm & 7 or op in two and s2:
             raise SlowFault("illegal_field", low)
         ib, ob, ibiw, obiw = -(-self.ibiw // 8), -(-self.obiw // 8), self.ibiw, self.obiw
@@ -202,7 +241,9 @@ class SlowCore:
         elif op == 13 and length:
             a, b = ((R[r] + s * o * ib) % (1 << 32) for r, s in ((rs1, s1), (rs2, s2)))
             self.local((R[rd], ob), (a, length * ib), (b, length * ib))
-            total = sum(self.get(a + k * ib, ibiw) * self.get(b + k * ib, ibiw) for k in range(length))
+            total = sum(
+                self.get(a + k * ib, ibiw) * self.get(b + k * ib, ibiw) for k in range(length)
+            )
             self.put(R[rd], sat(signed(total, 64), obiw), obiw)
         elif op in (17, 22) and length:
             start = (R[rs1] + (o * ib if op == 17 else 0)) % (1 << 32)
@@ -213,7 +254,11 @@ class SlowCore:
             values = [self.get(p, ibiw) for p in places]
             if op == 17:
                 mean = Fraction(sum(values), length)
-                self.put(R[rd], sat(int(math.copysign(math.floor(abs(mean) + Fraction(1, 2)), mean)), obiw), obiw)
+                self.put(
+                    R[rd],
+                    sat(int(math.copysign(math.floor(abs(mean) + Fraction(1, 2)), mean)), obiw),
+                    obiw,
+                )
             else:
                 if R[rd] < max(places) + ib and min(places) < R[rd] + length * ib:
                     raise SlowFault("overlap", R[rd])
@@ -233,13 +278,13 @@ class SlowCore:
         elif op == 27 and length:
             D = (R[rd] + o) % (1 << 32)
             self.local((D, length))
-            self.L[D:D + length] = [w >> 11 & 255] * length
+            self.L[D : D + length] = [w >> 11 & 255] * length
         elif op == 28 and length:
             D, S = (R[rd] + sD * o) % (1 << 32), (R[rs1] + s1 * o) % (1 << 32)
             self.local((D, length), (S, length))
             if D < S + length and S < D + length and D > S:
                 raise SlowFault("overlap", D)
-            self.L[D:D + length] = self.L[S:S + length]
+            self.L[D : D + length] = self.L[S : S + length]
         elif op in (29, 30):
             if core >= len(self.m.cores) or core == self.number:
                 raise SlowFault("core_range", core)
@@ -263,10 +308,19 @@ class SlowCore:
         ibiw, obiw, n = self.ibiw, self.obiw, b % (1 << self.ibiw)
         fi = max(ibiw - 4, 0) if self.fi == 255 else self.fi
         fo = obiw - 1 if self.fo == 255 else self.fo
-        return {10: lambda: a + b, 11: lambda: a - b, 12: lambda: a * b, 14: lambda: max(a, b),
-                15: lambda: signed(a << n, obiw) if n < 64 else 0, 16: lambda: a >> n, 18: lambda: max(a, 0),
-                19: lambda: vtanh(a, fi, fo, obiw), 20: lambda: vsigm(a, fi, fo, obiw),
-                23: lambda: min(a, bound), 24: lambda: max(a, bound)}[op]()
+        return {
+            10: lambda: a + b,
+            11: lambda: a - b,
+            12: lambda: a * b,
+            14: lambda: max(a, b),
+            15: lambda: signed(a << n, obiw) if n < 64 else 0,
+            16: lambda: a >> n,
+            18: lambda: max(a, 0),
+            19: lambda: vtanh(a, fi, fo, obiw),
+            20: lambda: vsigm(a, fi, fo, obiw),
+            23: lambda: min(a, bound),
+            24: lambda: max(a, bound),
+        }[op]()
 
     def mvmul(self, D, S, mbiw, number, relu):
         if self.ibiw > self.m.params["x_bits"]:
@@ -276,7 +330,12 @@ class SlowCore:
             raise SlowFault("width", mbiw)
         if g is None:
             raise SlowFault("group", number)
-        ib, ob, xr, xc = -(-self.ibiw // 8), -(-self.obiw // 8), self.m.params["xb_rows"], self.m.params["xb_cols"]
+        ib, ob, xr, xc = (
+            -(-self.ibiw // 8),
+            -(-self.obiw // 8),
+            self.m.params["xb_rows"],
+            self.m.params["xb_cols"],
+        )
         self.local((D, g["cols"] * ob), (S, g["rows"] * ib))
         if D < S + g["rows"] * ib and S < D + g["cols"] * ob:
             raise SlowFault("overlap", D)
@@ -284,16 +343,22 @@ class SlowCore:
         for c in range(g["cols"]):
             total = g["bias"][c]
             for r, value in enumerate(x):
-                total += value * self.arrays[g["ids"][r // xr * g["tiles"] + c // xc], r % xr, c % xc]
+                total += (
+                    value * self.arrays[g["ids"][r // xr * g["tiles"] + c // xc], r % xr, c % xc]
+                )
             if g["shift"]:
-                total = math.floor(Fraction(total + g["round"] * (1 << (g["shift"] - 1)), 1 << g["shift"]))
+                total = math.floor(
+                    Fraction(total + g["round"] * (1 << (g["shift"] - 1)), 1 << g["shift"])
+                )
             out.append(sat(max(total, 0) if relu else total, self.obiw))
         for c, value in enumerate(out):
             self.put(D + c * ob, value, self.obiw)
 
 
 class SlowMachine:
-    """``memory``: a list or array of bytes, changed in place; the image (a right one) lies at ``at``."""
+    """``memory``: a list or array of bytes, changed in place; the image (a right one) lies at
+    ``at``."""
+
     def __init__(self, params, memory, at, rng, window=None):
         self.params, self.memory, self.at, self.rng = params, memory, at, rng
         self.window = window or (0, len(memory))
@@ -303,7 +368,7 @@ class SlowMachine:
             self.cores.append(SlowCore(k, self, self.u32(0x10) + 32 * k))
 
     def image(self, offset, size):
-        return bytes(int(b) for b in self.memory[self.at + offset:self.at + offset + size])
+        return bytes(int(b) for b in self.memory[self.at + offset : self.at + offset + size])
 
     def u16(self, offset):
         return struct.unpack("<H", self.image(offset, 2))[0]
@@ -348,7 +413,11 @@ class SlowMachine:
         if core.waiting is None or core.waiting[0] == "wait":
             return core.number
         other = self.cores[core.waiting[1]]
-        if other.waiting is None or {core.waiting[0], other.waiting[0]} != {"send", "recv"} or other.waiting[1] != core.number:
+        if (
+            other.waiting is None
+            or {core.waiting[0], other.waiting[0]} != {"send", "recv"}
+            or other.waiting[1] != core.number
+        ):
             return core.number
         a, b = (core, other) if core.waiting[0] == "send" else (other, core)
         if a.waiting[2] != b.waiting[2]:
@@ -356,7 +425,7 @@ class SlowMachine:
             fault.core = a.number
             raise fault
         size, S, D = a.waiting[2], a.waiting[3], b.waiting[3]
-        b.L[D:D + size] = a.L[S:S + size]
+        b.L[D : D + size] = a.L[S : S + size]
         a.go_on()
         b.go_on()
         return core.number

@@ -1,24 +1,44 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's arithmetic on float64 arrays that hold its numbers (specification, section 4): written apart from the golden model, for the reference.
+"""Cherry's arithmetic on float64 arrays that hold its numbers (specification, section 4): written
+apart from the golden model, for the reference.
 
-A float64 holds every element, its zeros' signs, infinities and NaN; products of two are exact, and a sum of five rounds as the machine's
-window does unless it lies near a tie: those few are worked out in whole numbers.
+A float64 holds every element, its zeros' signs, infinities and NaN; products of two are exact, and
+a sum of five rounds as the machine's window does unless it lies near a tie: those few are worked
+out in whole numbers.
 """
+
 import numpy as np
 
-__all__ = ["DIGITS", "accumulate", "add", "bits", "divide", "exp", "from_bf16", "gtz", "log2", "maximum", "multiply", "nearest", "power", "relu",
-           "subtract", "to_element"]
+__all__ = [
+    "DIGITS",
+    "accumulate",
+    "add",
+    "bits",
+    "divide",
+    "exp",
+    "from_bf16",
+    "gtz",
+    "log2",
+    "maximum",
+    "multiply",
+    "nearest",
+    "power",
+    "relu",
+    "subtract",
+    "to_element",
+]
 
 #: Significant bits of an element.
 DIGITS = 10
 _MANTISSA, _ALL = 52, 53
-_LARGEST, _SMALLEST = 2.0 ** 128, 2.0 ** -126
+_LARGEST, _SMALLEST = 2.0**128, 2.0**-126
 #: Bits below the largest term's exponent that a sum keeps.
 _WINDOW = 22
 
 
 def nearest(x, digits=DIGITS):
-    """float64 rounded to ``digits`` significant bits, ties to even; beyond the range infinity, below it zero."""
+    """float64 rounded to ``digits`` significant bits, ties to even; beyond the range infinity,
+    below it zero."""
     x = np.ascontiguousarray(x, np.float64)
     cut = _ALL - digits
     pattern = x.view(np.int64)
@@ -33,7 +53,8 @@ def _ranged(x):
 
 
 def to_element(x):
-    """Real numbers as float32 has them, rounded to elements as DMA does: what float32 calls subnormal is zero."""
+    """Real numbers as float32 has them, rounded to elements as DMA does: what float32 calls
+    subnormal is zero."""
     with np.errstate(over="ignore"):
         single = np.asarray(x, np.float32).astype(np.float64)
     return nearest(np.where(np.abs(single) < _SMALLEST, np.copysign(0.0, single), single))
@@ -51,6 +72,7 @@ def bits(x):
 
 
 # Sums of products
+
 
 def _exponents(x):
     """Exponents of float64 numbers; far below all others for zeros."""
@@ -74,7 +96,10 @@ def accumulate(acc, a, b, digits=DIGITS):
         if acc is not None:
             total = total + acc
     total = np.ascontiguousarray(total)
-    ea, eb = _exponents(np.ascontiguousarray(a)).max(-1), _exponents(np.ascontiguousarray(b)).max(-1)
+    ea, eb = (
+        _exponents(np.ascontiguousarray(a)).max(-1),
+        _exponents(np.ascontiguousarray(b)).max(-1),
+    )
     top = ea + eb
     if acc is not None:
         acc = np.broadcast_to(np.asarray(acc, np.float64), total.shape)
@@ -82,7 +107,9 @@ def accumulate(acc, a, b, digits=DIGITS):
     cut = _ALL - digits
     pattern = total.view(np.int64)
     # How far it may be off in units of its last place, and how far it is from a tie.
-    slack = np.left_shift(np.int64(5), np.clip(top - _exponents(total) + (_MANTISSA - _WINDOW), 0, _ALL))
+    slack = np.left_shift(
+        np.int64(5), np.clip(top - _exponents(total) + (_MANTISSA - _WINDOW), 0, _ALL)
+    )
     near = np.abs((pattern & (1 << cut) - 1) - (1 << cut - 1)) <= slack
     rounded = (pattern + ((1 << cut - 1) - 1) + (pattern >> cut & 1) & -(1 << cut)).view(np.float64)
     finite = np.isfinite(total)
@@ -91,7 +118,13 @@ def accumulate(acc, a, b, digits=DIGITS):
     if near.any():
         at = np.nonzero(near)
         shape = (*total.shape, max(a.shape[-1], b.shape[-1]))
-        result[at] = _window(None if acc is None else acc[at], np.broadcast_to(a, shape)[at], np.broadcast_to(b, shape)[at], total[at], digits)
+        result[at] = _window(
+            None if acc is None else acc[at],
+            np.broadcast_to(a, shape)[at],
+            np.broadcast_to(b, shape)[at],
+            total[at],
+            digits,
+        )
     return _ranged(result)
 
 
@@ -122,6 +155,7 @@ def nearest_unlimited(x, digits):
 
 # Element by element
 
+
 def add(x, y):
     with np.errstate(invalid="ignore"):
         return nearest(np.add(x, y))
@@ -138,7 +172,8 @@ def multiply(x, y):
 
 
 def divide(x, y):
-    """Correctly rounded: a quotient of ten bits by ten bits is never so near a tie that float64 misses it."""
+    """Correctly rounded: a quotient of ten bits by ten bits is never so near a tie that float64
+    misses it."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return nearest(np.divide(x, y))
 
@@ -169,11 +204,14 @@ def maximum(x, axis):
     """IEEE maximum: NaN wins, +0 is above -0."""
     x = np.asarray(x)
     largest = x.max(axis)
-    return np.where(largest == 0, np.where(((x == 0) & ~np.signbit(x)).any(axis), 0.0, -0.0), largest)
+    return np.where(
+        largest == 0, np.where(((x == 0) & ~np.signbit(x)).any(axis), 0.0, -0.0), largest
+    )
 
 
 def power(x, y):
-    """|x|^y by the specification's whole-number algorithm (section 4.4), for finite x > 0 and finite y; specials of x as in C.
+    """|x|^y by the specification's whole-number algorithm (section 4.4), for finite x > 0 and
+    finite y; specials of x as in C.
 
     ``y`` is one number: 0.5 and -0.5 are what the decompositions need.
     """
@@ -190,15 +228,22 @@ def power(x, y):
 
 def _finite_power(x, y):
     fraction, exponent = np.frexp(x)
-    table = np.array([round(float(v)) for v in np.log2(1 + np.arange(512, dtype=np.longdouble) / 512) * 2 ** 32], np.int64)
+    table = np.array(
+        [round(float(v)) for v in np.log2(1 + np.arange(512, dtype=np.longdouble) / 512) * 2**32],
+        np.int64,
+    )
     v = (exponent.astype(np.int64) - 1 << 32) + table[(fraction * 1024).astype(np.int64) - 512]
     # |log2 x| to 20 bits, nearest even: q * 2^d.
     q, d = np.frexp(nearest_unlimited(np.abs(v).astype(np.float64), 20))
-    q, d = (q * 2 ** 20).astype(np.int64), d.astype(np.int64) - 20
+    q, d = (q * 2**20).astype(np.int64), d.astype(np.int64) - 20
     fy, ey = np.frexp(abs(y))
     product, shift = q * int(fy * 1024), 32 - d - (int(ey) - 1) + 9 - 24
     right = np.clip(shift, 1, 62)
-    t = np.where(shift > 0, (product >> right) + (product >> right - 1 & 1), product << np.clip(-shift, 0, 12))
+    t = np.where(
+        shift > 0,
+        (product >> right) + (product >> right - 1 & 1),
+        product << np.clip(-shift, 0, 12),
+    )
     over = (shift < -12) | (t >= 1 << 32)
     negative = (v < 0) ^ (y < 0)
     return np.where(over, np.where(negative, 0.0, np.inf), _two_to(np.where(negative, -t, t)))
@@ -207,7 +252,10 @@ def _finite_power(x, y):
 def _two_to(t):
     """2^(t * 2^-24) by the specification's table and series."""
     low, index = t & 0x7FFF, t >> 15 & 0x1FF
-    table = np.array([round(float(v)) for v in np.exp2(np.arange(512, dtype=np.longdouble) / 512) * 2 ** 26], np.int64)[index]
+    table = np.array(
+        [round(float(v)) for v in np.exp2(np.arange(512, dtype=np.longdouble) / 512) * 2**26],
+        np.int64,
+    )[index]
     c = low * 0xB172 >> 16
     c = c + (c * c >> 25)
     return nearest(np.ldexp(((table << 24) + table * c).astype(np.float64), (t >> 24) - 50))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Operations of a :class:`~..machine.Machine` in numpy, bit for bit what the machine gives."""
+
 from functools import singledispatch
 
 import numpy as np
@@ -12,8 +13,18 @@ __all__ = ["run_machine"]
 
 #: Elements of a result that are worked on at a time.
 _AT_ONCE = 1 << 15
-_TWO = {"add": arithmetic.add, "sub": arithmetic.subtract, "mul": arithmetic.multiply, "div": arithmetic.divide}
-_ONE = {"relu": arithmetic.relu, "gtz": arithmetic.gtz, "exp": arithmetic.exp, "log": arithmetic.log2}
+_TWO = {
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "div": arithmetic.divide,
+}
+_ONE = {
+    "relu": arithmetic.relu,
+    "gtz": arithmetic.gtz,
+    "exp": arithmetic.exp,
+    "log": arithmetic.log2,
+}
 
 
 def run_machine(machine, inputs, digits=DIGITS):
@@ -21,7 +32,10 @@ def run_machine(machine, inputs, digits=DIGITS):
 
     ``inputs``: tensor name -> real numbers; ``digits``: significant bits of ACC.
     """
-    held = {value: arithmetic.to_element(inputs[name]).reshape(-1, *value.shape) for name, value in machine.inputs.items()}
+    held = {
+        value: arithmetic.to_element(inputs[name]).reshape(-1, *value.shape)
+        for name, value in machine.inputs.items()
+    }
     count = len(next(iter(held.values()))) if held else 1
     for operation in machine.operations:
         value = operation.out.value
@@ -33,6 +47,7 @@ def run_machine(machine, inputs, digits=DIGITS):
 
 class _Reader:
     """What Refs hold."""
+
     def __init__(self, held, count):
         self.held, self.count = held, count
 
@@ -59,16 +74,21 @@ def _chain(parts, registers, shape, read, digits):
         elif name == "zero":
             registers[operands[0]] = np.zeros((1, 1, 1, 1))
         elif name == "mulacc":
-            registers["ACC"] = accumulate(np.broadcast_to(registers["ACC"], (read.count, *shape)),
-                                          np.broadcast_to(registers["INPUT"], (read.count, *shape))[..., None],
-                                          np.broadcast_to(registers["WEIGHTS"], (read.count, *shape))[..., None], digits)
+            registers["ACC"] = accumulate(
+                np.broadcast_to(registers["ACC"], (read.count, *shape)),
+                np.broadcast_to(registers["INPUT"], (read.count, *shape))[..., None],
+                np.broadcast_to(registers["WEIGHTS"], (read.count, *shape))[..., None],
+                digits,
+            )
         elif name in _TWO:
             registers["OUTPUT"] = _TWO[name](registers["INPUT"], registers["WEIGHTS"])
         elif name == "pow":
             registers["OUTPUT"] = arithmetic.power(registers["INPUT"], registers["WEIGHTS"].item())
         else:
             registers["OUTPUT"] = _ONE[name](registers["INPUT"])
-    return np.broadcast_to(registers["OUTPUT"] if parts else nearest(registers["ACC"]), (read.count, *shape))
+    return np.broadcast_to(
+        registers["OUTPUT"] if parts else nearest(registers["ACC"]), (read.count, *shape)
+    )
 
 
 @singledispatch
@@ -92,8 +112,8 @@ def _(operation: PairProduct, read, digits):
     acc = read.shaped(operation.start, operation.out.shape)
     depth = left.shape[-1]
     for first in range(0, depth, 4):
-        terms = left[..., :, None, first:first + 4]
-        others = right[..., first:first + 4, :].swapaxes(-1, -2)[..., None, :, :]
+        terms = left[..., :, None, first : first + 4]
+        others = right[..., first : first + 4, :].swapaxes(-1, -2)[..., None, :, :]
         acc = accumulate(acc, _four(terms), _four(others), digits)
     return _chain(operation.parts, {"ACC": acc}, operation.out.shape, read, digits)
 
@@ -107,14 +127,30 @@ def _four(terms):
 @_result.register
 def _(operation: Product, read, digits):
     source, shape = read(operation.source), operation.out.shape
-    # A constant, as the first state of a recurrent layer, is one for all inputs; what its product is added to is not.
+    # A constant, as the first state of a recurrent layer, is one for all inputs; what its product
+    # is added to is not.
     source = np.broadcast_to(source, (read.count, *source.shape[1:]))
     weights = operation.weights
-    (top, left), (down, across), (stride_y, stride_x) = operation.padding, operation.dilation, operation.stride
-    reach = [(length - 1) * stride + (size - 1) * dilation + 1
-             for length, stride, size, dilation in zip(shape[:2], operation.stride, weights.shape, operation.dilation, strict=False)]
-    padded = np.zeros((len(source), max(reach[0], top + source.shape[1]), max(reach[1], left + source.shape[2]), source.shape[3]))
-    padded[:, top:top + source.shape[1], left:left + source.shape[2]] = source
+    (top, left), (down, across), (stride_y, stride_x) = (
+        operation.padding,
+        operation.dilation,
+        operation.stride,
+    )
+    reach = [
+        (length - 1) * stride + (size - 1) * dilation + 1
+        for length, stride, size, dilation in zip(
+            shape[:2], operation.stride, weights.shape, operation.dilation, strict=False
+        )
+    ]
+    padded = np.zeros(
+        (
+            len(source),
+            max(reach[0], top + source.shape[1]),
+            max(reach[1], left + source.shape[2]),
+            source.shape[3],
+        )
+    )
+    padded[:, top : top + source.shape[1], left : left + source.shape[2]] = source
     start = read.shaped(operation.start, shape)
     acc = np.empty((len(source), *shape))
     rows = max(1, _AT_ONCE // (shape[1] * shape[2]))
@@ -125,8 +161,15 @@ def _(operation: Product, read, digits):
             def tap(y, x, image=image, first=first, some=some):
                 """Elements of the source under tap (y, x): [rows, columns, channels]."""
                 from_y, from_x = first * stride_y + y * down, x * across
-                return padded[image, from_y:from_y + (some - 1) * stride_y + 1:stride_y, from_x:from_x + (shape[1] - 1) * stride_x + 1:stride_x]
-            acc[image, first:first + some] = _sums(operation, tap, start[image, first:first + some], digits)
+                return padded[
+                    image,
+                    from_y : from_y + (some - 1) * stride_y + 1 : stride_y,
+                    from_x : from_x + (shape[1] - 1) * stride_x + 1 : stride_x,
+                ]
+
+            acc[image, first : first + some] = _sums(
+                operation, tap, start[image, first : first + some], digits
+            )
     return _chain(operation.parts, {"ACC": acc}, shape, read, digits)
 
 
@@ -148,7 +191,12 @@ def _sums(operation, tap, acc, digits):
 def _run(source, weights, acc, digits):
     """Four summed elements after the other."""
     for first in range(0, weights.shape[0], 4):
-        acc = accumulate(acc, _four(source[..., None, first:first + 4]), _four(weights[first:first + 4].T), digits)
+        acc = accumulate(
+            acc,
+            _four(source[..., None, first : first + 4]),
+            _four(weights[first : first + 4].T),
+            digits,
+        )
     return acc
 
 
@@ -158,16 +206,34 @@ def _(operation: Window, read, digits):
     low = operation.padding
     high = [0, 0, 0]
     for axis, length, step in zip(operation.axes, shape, operation.step, strict=True):
-        reach = (length - 1) * step + 1 + sum((size - 1) * distance for at, size, distance in (operation.outer, operation.inner) if at == axis)
+        reach = (
+            (length - 1) * step
+            + 1
+            + sum(
+                (size - 1) * distance
+                for at, size, distance in (operation.outer, operation.inner)
+                if at == axis
+            )
+        )
         high[axis] = max(0, reach - low[axis] - operation.source.shape[axis])
-    padded = np.pad(source, [(0, 0), *zip(low, high, strict=True)], constant_values=operation.source.around)
+    padded = np.pad(
+        source, [(0, 0), *zip(low, high, strict=True)], constant_values=operation.source.around
+    )
     acc = np.broadcast_to(read(operation.start), (read.count, *shape))
     for one in range(operation.outer[1]):
         for first in range(0, operation.inner[1], 4):
-            terms = [_shifted(operation, padded, one, other) for other in range(first, min(first + 4, operation.inner[1]))]
+            terms = [
+                _shifted(operation, padded, one, other)
+                for other in range(first, min(first + 4, operation.inner[1]))
+            ]
             terms = np.stack(np.broadcast_arrays(*terms), -1)
             if operation.function == "max":
-                acc = arithmetic.maximum(np.concatenate([terms, np.broadcast_to(nearest(acc), terms.shape[:-1])[..., None]], -1), -1)
+                acc = arithmetic.maximum(
+                    np.concatenate(
+                        [terms, np.broadcast_to(nearest(acc), terms.shape[:-1])[..., None]], -1
+                    ),
+                    -1,
+                )
             else:
                 acc = accumulate(acc, terms, np.ones(terms.shape[-1]), digits)
     return _chain(operation.parts, {"ACC": acc}, shape, read, digits)

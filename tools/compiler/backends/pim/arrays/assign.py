@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which cores hold a layer's weights: every layer in at least one, more where arrays are left and it gains most."""
+"""Which cores hold a layer's weights: every layer in at least one, more where arrays are left and
+it gains most."""
+
 from dataclasses import dataclass, field
 
 from ...base import LoweringError
@@ -9,9 +11,12 @@ __all__ = ["Need", "assign"]
 
 @dataclass
 class Need:
-    """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles`` of all its work on one core, ``floor`` cycles that no
-    number of cores goes below, ``most`` cores that can share it, ``extra`` cycles of each where several share it; ``homes``: the cores that must hold it, ``None``: any; ``cores``: who holds it, filled by
+    """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles``
+    of all its work on one core, ``floor`` cycles that no number of cores goes below, ``most`` cores
+    that can share it, ``extra`` cycles of each where several share it; ``homes``: the cores that
+    must hold it, ``None``: any; ``cores``: who holds it, filled by
     :func:`assign`."""
+
     name: str
     arrays: int
     biases: int
@@ -28,15 +33,22 @@ class Need:
 
 
 def _packed(needs, copies, params):
-    """Cores of each need with so many copies, the largest first, each where most is left; or the need that finds no room."""
-    left = [[params["arrays"], params["bias_words"], params["groups"]] for _ in range(params["cores"])]
+    """Cores of each need with so many copies, the largest first, each where most is left; or the
+    need that finds no room."""
+    left = [
+        [params["arrays"], params["bias_words"], params["groups"]] for _ in range(params["cores"])
+    ]
     found = [[] for _ in needs]
     for n in sorted(range(len(needs)), key=lambda n: (needs[n].homes is None, -needs[n].arrays, n)):
         need = needs[n]
         wanted = (need.arrays, need.biases, need.groups)
         for _ in range(copies[n]):
             cores = range(params["cores"]) if need.homes is None else need.homes
-            free = [c for c in cores if c not in found[n] and all(h >= w for h, w in zip(left[c], wanted, strict=True))]
+            free = [
+                c
+                for c in cores
+                if c not in found[n] and all(h >= w for h, w in zip(left[c], wanted, strict=True))
+            ]
             if not free:
                 return need
             core = max(free, key=lambda c: (left[c], -c))
@@ -50,12 +62,21 @@ def _total(needs, copies):
 
 
 def _grown(needs, copies, found, params):
-    """More copies, where they gain most for their arrays, until no more fit: ``(copies, cores of each)``."""
+    """More copies, where they gain most for their arrays, until no more fit: ``(copies, cores of
+    each)``."""
     options = {n for n, need in enumerate(needs) if need.homes is None}
     while options:
-        best = max(options, key=lambda n: ((needs[n].time(copies[n]) - needs[n].time(copies[n] + 1)) / max(needs[n].arrays, 1), -n))
+        best = max(
+            options,
+            key=lambda n: (
+                (needs[n].time(copies[n]) - needs[n].time(copies[n] + 1)) / max(needs[n].arrays, 1),
+                -n,
+            ),
+        )
         more = [count + (n == best) for n, count in enumerate(copies)]
-        if more[best] > needs[best].most or needs[best].time(copies[best]) <= needs[best].time(more[best]):
+        if more[best] > needs[best].most or needs[best].time(copies[best]) <= needs[best].time(
+            more[best]
+        ):
             options.discard(best)
             continue
         tried = _packed(needs, more, params)
@@ -67,7 +88,8 @@ def _grown(needs, copies, found, params):
 
 
 def assign(needs, params):
-    """Fill ``cores`` of every :class:`Need`: one copy each, then more where they gain most for their arrays.
+    """Fill ``cores`` of every :class:`Need`: one copy each, then more where they gain most for
+    their arrays.
 
     Raises
     ------
@@ -77,16 +99,29 @@ def assign(needs, params):
     copies = [len(need.homes or (0,)) for need in needs]
     found = _packed(needs, copies, params)
     if isinstance(found, Need):
-        raise LoweringError(f"{found.name}: takes {found.arrays} arrays, {found.biases} biases and {found.groups} groups of a core; the network takes "
-                            f"{sum(n.arrays for n in needs)} arrays, there are {params['cores']} x {params['arrays']} of {params['xb_rows']} x "
-                            f"{params['xb_cols']}, {params['bias_words']} biases and {params['groups']} groups a core")
+        raise LoweringError(
+            f"{found.name}: takes {found.arrays} arrays, {found.biases} biases and "
+            f"{found.groups} groups of a core; the network takes "
+            f"{sum(n.arrays for n in needs)} arrays, there are {params['cores']} x "
+            f"{params['arrays']} of {params['xb_rows']} x "
+            f"{params['xb_cols']}, {params['bias_words']} biases and {params['groups']} groups "
+            f"a core"
+        )
     copies, found = _grown(needs, copies, found, params)
-    # What gains most for its arrays need not be the best of all: take copies away where others then gain more.
+    # What gains most for its arrays need not be the best of all: take copies away where others then
+    # gain more.
     better = True
     while better:
         better = False
-        for n in sorted((n for n in range(len(needs)) if copies[n] > 1 and needs[n].homes is None), key=lambda n: -needs[n].arrays):
-            for m in (m for m in range(len(needs)) if m != n and copies[m] < needs[m].most and needs[m].homes is None):
+        for n in sorted(
+            (n for n in range(len(needs)) if copies[n] > 1 and needs[n].homes is None),
+            key=lambda n: -needs[n].arrays,
+        ):
+            for m in (
+                m
+                for m in range(len(needs))
+                if m != n and copies[m] < needs[m].most and needs[m].homes is None
+            ):
                 tried = [count - (k == n) + (k == m) for k, count in enumerate(copies)]
                 packed = _packed(needs, tried, params)
                 if isinstance(packed, Need):

@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layers as matrices: what one multiplication takes in, in which order, and what it gives."""
+
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["MOST_ARRAYS", "MOST_ROWS", "Matrix", "demand", "dense_pieces", "gathers", "matrices_of", "most_rows"]
+__all__ = [
+    "MOST_ARRAYS",
+    "MOST_ROWS",
+    "Matrix",
+    "demand",
+    "dense_pieces",
+    "gathers",
+    "matrices_of",
+    "most_rows",
+]
 
 #: Rows and columns of a group, and arrays that it may be cut into.
 MOST_ROWS = MOST_COLS = 1024
@@ -17,11 +27,13 @@ class Matrix:
 
     Attributes
     ----------
-    kernel : int8 [rows of the window, columns, channels, outputs]; bias : int32 [outputs] or ``None``; shift : int
+    kernel : int8 [rows of the window, columns, channels, outputs]; bias :
+        int32 [outputs] or ``None``; shift : int
     first : first channel of the source that it takes
     out : first channel of the result
     stride : columns from one position to the next
     """
+
     kernel: np.ndarray
     bias: np.ndarray | None
     shift: int
@@ -59,20 +71,31 @@ class Matrix:
         return (rows * -(-cols // params["lanes"]) + 4) / self.wide
 
     def group(self):
-        """(weights int8 [rows, cols], bias int32 [cols] or ``None``): the kernel once for every position."""
+        """(weights int8 [rows, cols], bias int32 [cols] or ``None``): the kernel once for every
+        position."""
         kh, kw, channels, outputs = self.kernel.shape
         matrix = np.zeros((kh, self.columns, channels, self.wide, outputs), np.int8)
         for k in range(self.wide):
-            matrix[:, k * self.stride:k * self.stride + kw, :, k] = self.kernel
-        return matrix.reshape(self.shape), None if self.bias is None else np.tile(self.bias, self.wide)
+            matrix[:, k * self.stride : k * self.stride + kw, :, k] = self.kernel
+        return matrix.reshape(self.shape), None if self.bias is None else np.tile(
+            self.bias, self.wide
+        )
 
 
 def _together(node, params, cores):
-    """Groups of a convolution that one matrix takes: products with zeros cost nothing while they fill lanes that idle."""
+    """Groups of a convolution that one matrix takes: products with zeros cost nothing while they
+    fill lanes that idle."""
     out, inner = node.weights.shape[0] // node.groups, node.weights.shape[3]
     taps = node.weights.shape[1] * node.weights.shape[2]
     # No more than leaves every core a share: then each holds, and works on, channels of its own.
-    return max(1, min(-(-node.groups // cores), params["lanes"] // max(out, 1), most_rows(params) // max(taps * inner, 1)))
+    return max(
+        1,
+        min(
+            -(-node.groups // cores),
+            params["lanes"] // max(out, 1),
+            most_rows(params) // max(taps * inner, 1),
+        ),
+    )
 
 
 def most_rows(params):
@@ -81,48 +104,87 @@ def most_rows(params):
 
 
 def _cut_columns(rows, total, biased, params):
-    """First and behind the last of the outputs of each matrix of ``rows`` rows: as few as a group of one core can hold, of whole arrays."""
+    """First and behind the last of the outputs of each matrix of ``rows`` rows: as few as a group
+    of one core can hold, of whole arrays."""
     wide = params["xb_cols"]
-    most = min(MOST_COLS // wide, min(MOST_ARRAYS, params["arrays"]) // -(-rows // params["xb_rows"]), *([params["bias_words"] // wide] if biased else [])) * wide
+    most = (
+        min(
+            MOST_COLS // wide,
+            min(MOST_ARRAYS, params["arrays"]) // -(-rows // params["xb_rows"]),
+            *([params["bias_words"] // wide] if biased else []),
+        )
+        * wide
+    )
     # Where not even one array's outputs fit, what is needed is said when room is looked for.
     step = -(-total // -(-total // most) // wide) * wide if 0 < most < total else total
     return [(first, min(first + step, total)) for first in range(0, total, step)]
 
 
 def matrices_of(node, numbers, params, width, *, whole=False):
-    """The :class:`Matrix` list of a convolution with its whole-number weights and bias (``Integer``) and ``width`` results a row; ``whole``: for a core that
-    does all channels, whose results lie together."""
-    kernel, bias, shift = numbers.weights.transpose(1, 2, 3, 0).astype(np.int8), numbers.bias, int(numbers.shift.flat[0])
+    """The :class:`Matrix` list of a convolution with its whole-number weights and bias
+    (``Integer``) and ``width`` results a row; ``whole``: for a core that does all channels, whose
+    results lie together."""
+    kernel, bias, shift = (
+        numbers.weights.transpose(1, 2, 3, 0).astype(np.int8),
+        numbers.bias,
+        int(numbers.shift.flat[0]),
+    )
     kh, kw, inner, total = kernel.shape
-    found, each, together = [], total // node.groups, _together(node, params, 1 if whole else params["cores"])
+    found, each, together = (
+        [],
+        total // node.groups,
+        _together(node, params, 1 if whole else params["cores"]),
+    )
     for g in range(0, node.groups, together):
         count = min(together, node.groups - g)
         if count == 1:
             for first, end in _cut_columns(kh * kw * inner, each, bias is not None, params):
                 a, b = g * each + first, g * each + end
-                found.append(Matrix(kernel[..., a:b], _int32(bias, a, b), shift, g * inner, a, node.stride[1]))
+                found.append(
+                    Matrix(
+                        kernel[..., a:b], _int32(bias, a, b), shift, g * inner, a, node.stride[1]
+                    )
+                )
             continue
         block = np.zeros((kh, kw, count, inner, count, each), np.int8)
         for k in range(count):
-            block[:, :, k, :, k] = kernel[..., (g + k) * each:(g + k + 1) * each]
-        found.append(Matrix(block.reshape(kh, kw, count * inner, count * each), _int32(bias, g * each, (g + count) * each), shift, g * inner, g * each,
-                            node.stride[1]))
+            block[:, :, k, :, k] = kernel[..., (g + k) * each : (g + k + 1) * each]
+        found.append(
+            Matrix(
+                block.reshape(kh, kw, count * inner, count * each),
+                _int32(bias, g * each, (g + count) * each),
+                shift,
+                g * inner,
+                g * each,
+                node.stride[1],
+            )
+        )
     if node.dilation[1] > 1 or (whole or node.groups == 1) and len(found) > 1:
         return found
     return [_widened(matrix, params, width) for matrix in found]
 
 
 def _widened(matrix, params, width):
-    """The same for as many positions at once as take fewest cycles and no array more: lanes that would idle work on the next position."""
+    """The same for as many positions at once as take fewest cycles and no array more: lanes that
+    would idle work on the next position."""
     options = [replace(matrix, wide=wide) for wide in range(1, min(width, 16) + 1)]
-    options = [m for m in options if m.arrays(params) <= matrix.arrays(params) and max(m.shape) <= MOST_ROWS
-               and m.wide * m.outputs <= max(params["bias_words"] // 8, m.outputs)]
+    options = [
+        m
+        for m in options
+        if m.arrays(params) <= matrix.arrays(params)
+        and max(m.shape) <= MOST_ROWS
+        and m.wide * m.outputs <= max(params["bias_words"] // 8, m.outputs)
+    ]
     return min(options, key=lambda m: (m.cycles(params), m.wide), default=matrix)
 
 
 def demand(matrices, params):
     """(arrays, biases, groups) of a core that ``matrices`` take."""
-    return sum(m.arrays(params) for m in matrices), sum(m.shape[1] for m in matrices if m.bias is not None), len(matrices)
+    return (
+        sum(m.arrays(params) for m in matrices),
+        sum(m.shape[1] for m in matrices if m.bias is not None),
+        len(matrices),
+    )
 
 
 def dense_pieces(rows, cols, params):
@@ -137,8 +199,13 @@ def _int32(bias, a, b):
 
 
 def gathers(node, matrix, alone):
-    """Pieces of a neighbourhood that lie together: ``(row, column, columns)`` of each; ``alone``: no other channels lie between."""
+    """Pieces of a neighbourhood that lie together: ``(row, column, columns)`` of each; ``alone``:
+    no other channels lie between."""
     kh = node.weights.shape[1]
     if alone and node.dilation[1] == 1:
         return [(r * node.dilation[0], 0, matrix.columns) for r in range(kh)]
-    return [(r * node.dilation[0], c * node.dilation[1], 1) for r in range(kh) for c in range(matrix.columns)]
+    return [
+        (r * node.dilation[0], c * node.dilation[1], 1)
+        for r in range(kh)
+        for c in range(matrix.columns)
+    ]

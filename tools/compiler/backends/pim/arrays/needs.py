@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a network's layers ask of the arrays."""
+
 import numpy as np
 
 from ....graph import Binary, Conv, Dense, Gru, Lstm, MatMul
@@ -15,7 +16,8 @@ __all__ = ["empty_numbers", "floor", "layer_needs", "unique"]
 
 
 def layer_needs(quantised, params, joined=()):
-    """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one Need, stages have their core's.
+    """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one
+    Need, stages have their core's.
 
     ``joined``: list of :class:`~..joined.Joined`, nodes that run together.
     """
@@ -35,13 +37,24 @@ def layer_needs(quantised, params, joined=()):
 def _chain_need(quantised, params, chain, own):
     graph, nodes, needs = quantised.graph, chain.nodes, [need for _, _, need in own]
     height = graph.shape(nodes[-1].output)[0]
-    # Rows that a band makes only because others have theirs: what a quarter of the map takes above a quarter of all.
+    # Rows that a band makes only because others have theirs: what a quarter of the map takes above
+    # a quarter of all.
     band = height // 4, max(height // 2, height // 4 + 1)
     cost = {node.name: need.cycles / graph.shape(node.output)[0] for node, _, need in own}
-    whole, part = (sum(len(rows.get(node.output, ())) * cost.get(node.name, 0) for node in nodes)
-                   for rows in (needed_rows(graph, nodes, some) for some in ((0, height), band)))
-    return Need(nodes[-1].name, sum(n.arrays for n in needs), sum(n.biases for n in needs), sum(n.groups for n in needs), round(whole),
-                floor(quantised, nodes), min(height, params["cores"]), max(0, round(part - whole * (band[1] - band[0]) / height)))
+    whole, part = (
+        sum(len(rows.get(node.output, ())) * cost.get(node.name, 0) for node in nodes)
+        for rows in (needed_rows(graph, nodes, some) for some in ((0, height), band))
+    )
+    return Need(
+        nodes[-1].name,
+        sum(n.arrays for n in needs),
+        sum(n.biases for n in needs),
+        sum(n.groups for n in needs),
+        round(whole),
+        floor(quantised, nodes),
+        min(height, params["cores"]),
+        max(0, round(part - whole * (band[1] - band[0]) / height)),
+    )
 
 
 def _each(quantised, p, together):
@@ -54,12 +67,29 @@ def _each(quantised, p, together):
             matrices = matrices_of(node, numbers, p, width, whole=id(node) in together)
             if any(m.shape[0] > MOST_ROWS or m.arrays(p) > MOST_ARRAYS for m in matrices):
                 largest = max(matrices, key=lambda m: m.arrays(p))
-                raise LoweringError(f"{node.name}: a neighbourhood of {largest.shape[0]} values for {largest.outputs} channels takes "
-                                    f"{largest.arrays(p)} arrays, a group has at most {MOST_ROWS} rows and {MOST_ARRAYS} arrays")
-            # Channels of the result may be different cores', but where nodes run together a core makes whole rows.
+                raise LoweringError(
+                    f"{node.name}: a neighbourhood of {largest.shape[0]} values for "
+                    f"{largest.outputs} channels takes "
+                    f"{largest.arrays(p)} arrays, a group has at most {MOST_ROWS} rows and "
+                    f"{MOST_ARRAYS} arrays"
+                )
+            # Channels of the result may be different cores', but where nodes run together a core
+            # makes whole rows.
             for some in [matrices] if id(node) in together else [[m] for m in matrices]:
                 cycles = round(height * width * sum(m.cycles(p) for m in some))
-                found.append((node, some, Need(node.name, *demand(some, p), cycles, floor(quantised, [node]), min(height, p["cores"]))))
+                found.append(
+                    (
+                        node,
+                        some,
+                        Need(
+                            node.name,
+                            *demand(some, p),
+                            cycles,
+                            floor(quantised, [node]),
+                            min(height, p["cores"]),
+                        ),
+                    )
+                )
         elif isinstance(node, Dense):
             out, rows = node.weights.shape
             wide = p["xb_cols"]
@@ -69,15 +99,29 @@ def _each(quantised, p, together):
                 if not pieces:
                     raise LoweringError(f"{node.name}: {cols} columns of {rows} rows fit no group")
                 arrays = sum(-(-n // p["xb_rows"]) for _, n in pieces)
-                found.append((node, (first, cols), Need(node.name, arrays, cols if numbers.bias is not None or len(pieces) > 1 else 0, len(pieces),
-                                                        rows * -(-cols // p["lanes"]), 0, 1)))
+                found.append(
+                    (
+                        node,
+                        (first, cols),
+                        Need(
+                            node.name,
+                            arrays,
+                            cols if numbers.bias is not None or len(pieces) > 1 else 0,
+                            len(pieces),
+                            rows * -(-cols // p["lanes"]),
+                            0,
+                            1,
+                        ),
+                    )
+                )
         elif isinstance(node, Lstm | Gru):
             found.append((node, None, need_of(graph, node, p)))
     return found
 
 
 def floor(quantised, nodes):
-    """Cycles that main memory takes at least for the maps that nodes, a layer or a chain, read and store."""
+    """Cycles that main memory takes at least for the maps that nodes, a layer or a chain, read and
+    store."""
     graph, made = quantised.graph, {node.output for node in nodes}
     names = {name for node in nodes for name in node.inputs} - made | {nodes[-1].output}
     return sum(graph.tensors[name].size * quantised.scales[name].bits // 8 for name in names) / BEAT
@@ -91,11 +135,40 @@ def unique(needs):
 def empty_numbers(graph, bits):
     """A :class:`Quantised` of zeros, to see what a graph takes."""
     # A layer without biases has them where the quantiser makes up for what rounding does to a mean.
-    layers = {node.name: Integer(weights=np.zeros(node.weights.shape, np.int8), bias=np.zeros(len(node.weights), np.int32),
-                                 shift=np.zeros(1, np.int64), bias_shift=np.zeros(1, np.int64)) for node in graph.nodes if isinstance(node, Conv | Dense)}
+    layers = {
+        node.name: Integer(
+            weights=np.zeros(node.weights.shape, np.int8),
+            bias=np.zeros(len(node.weights), np.int32),
+            shift=np.zeros(1, np.int64),
+            bias_shift=np.zeros(1, np.int64),
+        )
+        for node in graph.nodes
+        if isinstance(node, Conv | Dense)
+    }
     nothing, one = np.zeros(0, np.int64), np.zeros(1, np.int64)
-    layers.update({node.name: Integer(weights=node.weights, bias=node.bias, shift=one, bias_shift=one, recurrent=node.recurrent, recurrent_shift=one)
-                   for node in graph.nodes if isinstance(node, Lstm | Gru)})
-    layers.update({node.name: Integer(weights=nothing, bias=None, shift=np.zeros(1, np.int64), bias_shift=nothing) for node in graph.nodes
-                   if isinstance(node, MatMul) or isinstance(node, Binary) and node.function == "mul"})
-    return Quantised(graph=graph, scales={name: Scale(1.0, bits) for name in graph.tensors}, layers=layers)
+    layers.update(
+        {
+            node.name: Integer(
+                weights=node.weights,
+                bias=node.bias,
+                shift=one,
+                bias_shift=one,
+                recurrent=node.recurrent,
+                recurrent_shift=one,
+            )
+            for node in graph.nodes
+            if isinstance(node, Lstm | Gru)
+        }
+    )
+    layers.update(
+        {
+            node.name: Integer(
+                weights=nothing, bias=None, shift=np.zeros(1, np.int64), bias_shift=nothing
+            )
+            for node in graph.nodes
+            if isinstance(node, MatMul) or isinstance(node, Binary) and node.function == "mul"
+        }
+    )
+    return Quantised(
+        graph=graph, scales={name: Scale(1.0, bits) for name in graph.tensors}, layers=layers
+    )

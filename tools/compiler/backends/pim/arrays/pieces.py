@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers with more weights than the arrays hold at once, in pieces that they do: of outputs, and of what is summed."""
+"""Layers with more weights than the arrays hold at once, in pieces that they do: of outputs, and of
+what is summed."""
+
 from dataclasses import replace
 from itertools import count
 
@@ -14,9 +16,10 @@ __all__ = ["in_pieces"]
 def in_pieces(graph, params, held):
     """The graph with such layers as several, each of which can have the arrays to itself.
 
-    Outputs are shared out among layers, whose results a Concat joins. A sum of more products than a group has rows becomes a sum of partial sums, which are
-    a tensor like others: a convolution's groups are parts of the channels, and a product with ones adds up what they give. A vector is a place of a map; one
-    that is too long even for that is read in turns.
+    Outputs are shared out among layers, whose results a Concat joins. A sum of more products than a
+    group has rows becomes a sum of partial sums, which are a tensor like others: a convolution's
+    groups are parts of the channels, and a product with ones adds up what they give. A vector is a
+    place of a map; one that is too long even for that is read in turns.
 
     Parameters
     ----------
@@ -37,21 +40,31 @@ def in_pieces(graph, params, held):
 
 
 def _cut(graph, node, params, held, tensors):
-    """The layers that stand for ``node``, their tensors added to ``tensors``; ``None``: there are none."""
+    """The layers that stand for ``node``, their tensors added to ``tensors``; ``None``: there are
+    none."""
     (outputs, *_, summed), wide, most = node.weights.shape, params["xb_cols"], most_rows(params)
     counts = 1 if isinstance(node, Conv) and node.groups > 1 else -(-outputs // wide)
     turns = 1 if isinstance(node, Conv) or node.steps else -(-summed // most)
-    tried = [(number, 1) for number in range(1, counts + 1)] + [(counts, turn) for turn in range(2, turns + 1)]
+    tried = [(number, 1) for number in range(1, counts + 1)] + [
+        (counts, turn) for turn in range(2, turns + 1)
+    ]
     for again in (False, True):
         for number, turn in tried:
-            pieces = _Pieces(replace(graph, tensors=tensors), node, most, -(-summed // turn // most) * most)
+            pieces = _Pieces(
+                replace(graph, tensors=tensors), node, most, -(-summed // turn // most) * most
+            )
             pieces.make(-(-outputs // number // wide) * wide if number > 1 else outputs)
             more, nodes = {**tensors, **pieces.tensors}, []
             for piece in pieces.nodes:
-                # There may be more partial sums than can be added up at once, but they are fewer than what they were made of.
+                # There may be more partial sums than can be added up at once, but they are fewer
+                # than what they were made of.
                 inside, cut = replace(graph, nodes=pieces.nodes, tensors=more), [piece]
                 if isinstance(piece, Conv | Dense) and not held([piece], inside):
-                    cut = _cut(inside, piece, params, held, more) if again and piece.weights.shape[-1] < summed else None
+                    cut = (
+                        _cut(inside, piece, params, held, more)
+                        if again and piece.weights.shape[-1] < summed
+                        else None
+                    )
                 if cut is None:
                     break
                 nodes += cut
@@ -62,19 +75,25 @@ def _cut(graph, node, params, held, tensors):
 
 
 def _parts(summed, most):
-    """The least number of equal parts of at most ``most``; ``None``: none that are not much smaller."""
-    return next((n for n in range(-(-summed // most), 2 * -(-summed // most)) if summed % n == 0), None)
+    """The least number of equal parts of at most ``most``; ``None``: none that are not much
+    smaller."""
+    return next(
+        (n for n in range(-(-summed // most), 2 * -(-summed // most)) if summed % n == 0), None
+    )
 
 
 class _Pieces:
-    """The layers and tensors that stand for one node; ``most``: rows of a group, ``turn``: elements of a vector that are read at a time, a multiple of them."""
+    """The layers and tensors that stand for one node; ``most``: rows of a group, ``turn``: elements
+    of a vector that are read at a time, a multiple of them."""
+
     def __init__(self, graph, node, most, turn):
         self.graph, self.node, self._most, self._turn = graph, node, most, turn
         self._first, self._sums, self._sources, self._flat, self.tensors = [], [], {}, None, {}
 
     @property
     def nodes(self):
-        """All partial sums come before what reads them: where those fill the arrays, the arrays are filled once for each."""
+        """All partial sums come before what reads them: where those fill the arrays, the arrays are
+        filled once for each."""
         return self._first + self._sums
 
     def make(self, step):
@@ -85,14 +104,34 @@ class _Pieces:
             return
         for begin in range(0, outputs, step):
             some = slice(begin, min(begin + step, outputs))
-            scale = node.weight_scale if node.weight_scale is None or np.size(node.weight_scale) != outputs else node.weight_scale[some]
+            scale = (
+                node.weight_scale
+                if node.weight_scale is None or np.size(node.weight_scale) != outputs
+                else node.weight_scale[some]
+            )
             name = self._tensor((*self.graph.shape(node.output)[:-1], some.stop - some.start))
-            self._layer(replace(node, name=name, output=name, weights=node.weights[some], bias=None if node.bias is None else node.bias[some], weight_scale=scale))
+            self._layer(
+                replace(
+                    node,
+                    name=name,
+                    output=name,
+                    weights=node.weights[some],
+                    bias=None if node.bias is None else node.bias[some],
+                    weight_scale=scale,
+                )
+            )
             results.append(name)
-        self._sums.append(self._joined(results, len(self.graph.shape(node.output)) - 1, node.name, node.output))
+        self._sums.append(
+            self._joined(results, len(self.graph.shape(node.output)) - 1, node.name, node.output)
+        )
 
     def _tensor(self, shape):
-        name = next(name for n in count() if (name := f"{self.node.output}:{n}") not in self.tensors and name not in self.graph.tensors)
+        name = next(
+            name
+            for n in count()
+            if (name := f"{self.node.output}:{n}") not in self.tensors
+            and name not in self.graph.tensors
+        )
         self.tensors[name] = Tensor(name, tuple(shape))
         return name
 
@@ -111,7 +150,8 @@ class _Pieces:
         (self._summed_map(node, parts) if parts else self._first.append(node))
 
     def _parts_of_vector(self, summed, steps):
-        """(first element, elements, parts) of what is read of a vector, or of every step of a sequence, at a time; empty: there is no way."""
+        """(first element, elements, parts) of what is read of a vector, or of every step of a
+        sequence, at a time; empty: there is no way."""
         parts = _parts(summed, self._most)
         if parts and summed <= self._turn:
             return [(0, summed, parts)]
@@ -127,28 +167,68 @@ class _Pieces:
         return found
 
     def _partial(self, node, source, weights, parts, shape, **window):
-        """A convolution that leaves ``parts`` sums for each output: those of one part of the channels after those of another, group by group."""
+        """A convolution that leaves ``parts`` sums for each output: those of one part of the
+        channels after those of another, group by group."""
         output, outputs = self._tensor((*shape, parts * len(weights))), len(weights)
         groups = window.pop("groups", 1)
         own = weights.reshape(groups, outputs // groups, *weights.shape[1:3], parts, -1)
         own = np.moveaxis(own, 4, 1).reshape(parts * outputs, *weights.shape[1:3], -1)
-        self._first.append(Conv(name=output, inputs=[source], output=output, origin=node.origin, weights=np.ascontiguousarray(own), groups=parts * groups, **window))
+        self._first.append(
+            Conv(
+                name=output,
+                inputs=[source],
+                output=output,
+                origin=node.origin,
+                weights=np.ascontiguousarray(own),
+                groups=parts * groups,
+                **window,
+            )
+        )
         return output
 
     def _summed_map(self, node, parts):
-        sums = self._partial(node, node.inputs[0], node.weights, parts, self.graph.shape(self.node.output)[:2], groups=node.groups, stride=node.stride,
-                             padding=node.padding, dilation=node.dilation)
+        sums = self._partial(
+            node,
+            node.inputs[0],
+            node.weights,
+            parts,
+            self.graph.shape(self.node.output)[:2],
+            groups=node.groups,
+            stride=node.stride,
+            padding=node.padding,
+            dilation=node.dilation,
+        )
         each = len(node.weights) // node.groups
-        ones = np.tile(np.eye(each), (node.groups, parts)).reshape(len(node.weights), 1, 1, parts * each)
-        self._sums.append(Conv(name=node.name, inputs=[sums], output=node.output, origin=node.origin, weights=ones, bias=node.bias, groups=node.groups,
-                               activation=node.activation))
+        ones = np.tile(np.eye(each), (node.groups, parts)).reshape(
+            len(node.weights), 1, 1, parts * each
+        )
+        self._sums.append(
+            Conv(
+                name=node.name,
+                inputs=[sums],
+                output=node.output,
+                origin=node.origin,
+                weights=ones,
+                bias=node.bias,
+                groups=node.groups,
+                activation=node.activation,
+            )
+        )
 
     def _summed_vector(self, node, turns):
         steps, outputs = self.graph.shape(node.output)[0] if node.steps else 1, len(node.weights)
         sums = []
         for begin, some, parts in turns:
             source = self._place(node.inputs[0], steps, begin, some)
-            sums.append(self._partial(node, source, node.weights[:, None, None, begin:begin + some], parts, (steps, 1)))
+            sums.append(
+                self._partial(
+                    node,
+                    source,
+                    node.weights[:, None, None, begin : begin + some],
+                    parts,
+                    (steps, 1),
+                )
+            )
         together = sum(parts for _, _, parts in turns)
         if len(sums) > 1:
             name = self._tensor((1, 1, together * outputs))
@@ -156,18 +236,31 @@ class _Pieces:
             sums = [name]
         if node.steps:
             sums = [self._same(Reshape, sums[0], (steps, together * outputs), self._sums)]
-        self._sums.append(Dense(name=node.name, inputs=sums, output=node.output, origin=node.origin, weights=np.tile(np.eye(outputs), together), bias=node.bias,
-                                activation=node.activation, steps=node.steps))
+        self._sums.append(
+            Dense(
+                name=node.name,
+                inputs=sums,
+                output=node.output,
+                origin=node.origin,
+                weights=np.tile(np.eye(outputs), together),
+                bias=node.bias,
+                activation=node.activation,
+                steps=node.steps,
+            )
+        )
 
     def _place(self, source, steps, begin, some):
-        """Elements of a vector, or every step of a sequence, as a map of one column; the same for all outputs."""
+        """Elements of a vector, or every step of a sequence, as a map of one column; the same for
+        all outputs."""
         key = begin, some
         if key not in self._sources:
             size = self.graph.tensors[source].size
             if steps * some != size:
                 if len(self.graph.shape(source)) > 1:
                     source = self._flat = self._flat or self._same(Reshape, source, (size,))
-                source = self._same(Slice, source, (some,), start=(begin,), stop=(begin + some,), step=(1,))
+                source = self._same(
+                    Slice, source, (some,), start=(begin,), stop=(begin + some,), step=(1,)
+                )
             self._sources[key] = self._same(Reshape, source, (steps, 1, some))
         return self._sources[key]
 
@@ -175,5 +268,7 @@ class _Pieces:
         """The same elements in place, or some of them."""
         output = self._tensor(shape)
         attributes = attributes or {"shape": tuple(shape)}
-        (self._first if into is None else into).append(kind(name=output, inputs=[source], output=output, origin=self.node.origin, **attributes))
+        (self._first if into is None else into).append(
+            kind(name=output, inputs=[source], output=output, origin=self.node.origin, **attributes)
+        )
         return output

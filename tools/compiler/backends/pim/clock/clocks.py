@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clocks of one core's issue and units, and of main memory, for :mod:`.timing`."""
+
 from quintet.gateware.cores.pim.isa import ISA
 
 __all__ = ["BEAT", "Clock", "Memory"]
@@ -19,12 +20,15 @@ _WORD, _BURST, _FLYING, _BEATS = 8, 64, 4, 64
 
 
 class Memory:
-    """Main memory: slices of time with as many beats each as fit, given to whoever asks first for that time.
+    """Main memory: slices of time with as many beats each as fit, given to whoever asks first for
+    that time.
 
-    ``LATENCY``: cycles from a request, through arbiters and guard to an open row and back, until its first beat is where it belongs. ``TURN``: cycles
-    that a burst costs beside its beats: another row, or another direction. A request waits behind those of others, the longer the busier the memory is: as a
-    queue of bursts of one length does on average.
+    ``LATENCY``: cycles from a request, through arbiters and guard to an open row and back, until
+    its first beat is where it belongs. ``TURN``: cycles that a burst costs beside its beats:
+    another row, or another direction. A request waits behind those of others, the longer the busier
+    the memory is: as a queue of bursts of one length does on average.
     """
+
     LATENCY, TURN = 30, 3
     _SLICE, _RECENT, _LONGEST = 64, 16, 6
 
@@ -34,11 +38,16 @@ class Memory:
     def wait(self, now):
         """Cycles that a request of ``now`` stands in the queue."""
         at = int(now) // self._SLICE
-        busy = sum(self._used.get(k, 0) for k in range(at - self._RECENT, at)) / (self._RECENT * self._SLICE)
-        return min(busy / (2 * max(1 - busy, 0.01)), self._LONGEST) * (_BURST / self.beat + self.TURN)
+        busy = sum(self._used.get(k, 0) for k in range(at - self._RECENT, at)) / (
+            self._RECENT * self._SLICE
+        )
+        return min(busy / (2 * max(1 - busy, 0.01)), self._LONGEST) * (
+            _BURST / self.beat + self.TURN
+        )
 
     def ask(self, now, size):
-        """(cycle at which ``size`` bytes asked for at ``now`` move, at which the last of them is there)."""
+        """(cycle at which ``size`` bytes asked for at ``now`` move, at which the last of them is
+        there)."""
         left = size / self.beat
         left += self.TURN * -(-left // _BEATS)
         begin = now + self.wait(now)
@@ -54,22 +63,34 @@ class Memory:
                 self._used[at] = self._used.get(at, 0) + taken
                 left -= taken
                 if left <= 0:
-                    moved = max(begin + size / self.beat, at * self._SLICE + min(self._used[at], self._SLICE))
+                    moved = max(
+                        begin + size / self.beat,
+                        at * self._SLICE + min(self._used[at], self._SLICE),
+                    )
                     return moved, moved + self.LATENCY
             at += 1
 
 
 class Clock:
-    """One core. ``now``: the cycle in which its next instruction may begin; ``ended``, ``moved``: of its stretches, when they were
-    over and how many bytes of main memory they moved."""
+    """One core. ``now``: the cycle in which its next instruction may begin; ``ended``, ``moved``:
+    of its stretches, when they were over and how many bytes of main memory they moved."""
+
     def __init__(self, number, words, groups, marks, params, memory, begin):
-        self.number, self.groups, self.marks, self.memory, self.lanes = number, groups, list(marks), memory, params["lanes"]
+        self.number, self.groups, self.marks, self.memory, self.lanes = (
+            number,
+            groups,
+            list(marks),
+            memory,
+            params["lanes"],
+        )
         self.words = words
         self.now, self.at, self.ended, self.moved, self._moved = begin, 0, [], [], 0
         self.regs, self.ib, self.ob = [0] * 32, 1, 1
-        self.taken = begin                      # when the last command was taken by its unit
-        self.flight = []                        # (unit, written, reads, when read, when done)
-        self.matrix_end = self.matrix_next = self.vector_next = self.move_next = self.load_next = begin
+        self.taken = begin  # when the last command was taken by its unit
+        self.flight = []  # (unit, written, reads, when read, when done)
+        self.matrix_end = self.matrix_next = self.vector_next = self.move_next = self.load_next = (
+            begin
+        )
         self.events, self.blocked, self._wanted = {}, False, None
         self._bytes, self._arrived, self._passed = 0, {}, {}
         self._ring = params["prefetch_words"] * 8 // _BURST
@@ -83,7 +104,9 @@ class Clock:
         first, last = self._bytes // _BURST, (self._bytes + size - 1) // _BURST
         for burst in range(first, last + 1):
             if burst not in self._arrived:
-                asked = max(self._arrived.get(burst - _FLYING, 0), self._passed.get(burst - self._ring, 0))
+                asked = max(
+                    self._arrived.get(burst - _FLYING, 0), self._passed.get(burst - self._ring, 0)
+                )
                 self._arrived[burst] = self.memory.ask(asked, _BURST)[1]
             self.now = max(self.now, self._arrived[burst])
         self._bytes += size
@@ -91,14 +114,21 @@ class Clock:
             self._passed[burst] = self.now
 
     def advance(self, until):
-        """Instructions in order until the clock passes ``until`` or another core is needed: then (what, its number, bytes or event)."""
+        """Instructions in order until the clock passes ``until`` or another core is needed: then
+        (what, its number, bytes or event)."""
         while self.at < len(self.words):
             while len(self.ended) < len(self.marks) and self.marks[len(self.ended)] <= self.at:
                 self._end()
             word = int(self.words[self.at])
             op, high = word & 63, (word >> 32) - ((word >> 63) << 32)
             a, b, c, d = word >> 6 & 31, word >> 11 & 31, word >> 16 & 31, word >> 21 & 2047
-            short = word >> 32 == 0 or op == _OP["sldi"] and -(1 << 20) <= high < 1 << 20 or op == _OP["saddi"] and -(1 << 15) <= high < 1 << 15
+            short = (
+                word >> 32 == 0
+                or op == _OP["sldi"]
+                and -(1 << 20) <= high < 1 << 20
+                or op == _OP["saddi"]
+                and -(1 << 15) <= high < 1 << 15
+            )
             self._fetch(4 if short else 8)
             self._moved += (4 if short else 8) + (d if op in (_OP["ld"], _OP["st"]) else 0)
             self.at += 1
@@ -109,7 +139,13 @@ class Clock:
             if op in (_OP["send"], _OP["recv"]):
                 place = self.regs[a] + (high >> 3)
                 span = (place, place + d)
-                self.now = max([self.now + 6, *(f[4] for f in self.flight if f[0] == "transfer"), self._clear(*((None, [span]) if op == _OP["send"] else (span, [])))])
+                self.now = max(
+                    [
+                        self.now + 6,
+                        *(f[4] for f in self.flight if f[0] == "transfer"),
+                        self._clear(*((None, [span]) if op == _OP["send"] else (span, []))),
+                    ]
+                )
                 return "send" if op == _OP["send"] else "recv", b | c << 5, d
             if op == _OP["sync"]:
                 self.now = self._idle() + 6
@@ -146,14 +182,19 @@ class Clock:
         """When nothing in flight is in the way of what is written and read."""
         when = 0
         for _, theirs, sources, read, done in self.flight:
-            if theirs is not None and (any(_cross(theirs, one) for one in reads) or written is not None and _cross(theirs, written)):
+            if theirs is not None and (
+                any(_cross(theirs, one) for one in reads)
+                or written is not None
+                and _cross(theirs, written)
+            ):
                 when = max(when, done + 1)
             elif written is not None and any(_cross(written, one) for one in sources):
                 when = max(when, read + 1)
         return when
 
     def _offer(self, unit, most, written, reads, free, long):
-        """When a command is taken: its checks are over, nothing is in its way, its unit has a place."""
+        """When a command is taken: its checks are over, nothing is in its way, its unit has a
+        place."""
         checked = self.now + (4 if long else 3)
         own = sorted(f[4] for f in self.flight if f[0] == unit)
         place = own[-most] + 1 if len(own) >= most else 0
@@ -179,10 +220,14 @@ class Clock:
                 done = self.memory.ask(at, d)[1] + 6
                 self.flight.append(("transfer", span, [], done, done))
             else:
-                at = self._offer("transfer", 4, None, [span], max(self.move_next, self.load_next), True)
+                at = self._offer(
+                    "transfer", 4, None, [span], max(self.move_next, self.load_next), True
+                )
                 # Its words go out as memory takes them; until then no move begins.
                 moved, done = self.memory.ask(at + 8, d)
-                self.move_next = self.load_next = max(at + d / self.memory.beat * self._slow(at) + 4, moved)
+                self.move_next = self.load_next = max(
+                    at + d / self.memory.beat * self._slow(at) + 4, moved
+                )
                 done = max(done, self.move_next + 10)
                 self.flight.append(("transfer", None, [span], done, done))
         elif op in (_OP["lmv"], _OP["lldi"]):
@@ -215,7 +260,9 @@ class Clock:
 
     def _vector(self, op, a, b, c, d, high, offset):
         ib, ob, regs = self.ib, self.ob, self.regs
-        out = ib if op in (_OP["vvadd"], _OP["vvsub"], _OP["vvmax"], _OP["vrelu"], _OP["vmv"]) else ob
+        out = (
+            ib if op in (_OP["vvadd"], _OP["vvsub"], _OP["vvmax"], _OP["vrelu"], _OP["vmv"]) else ob
+        )
         single = op in (_OP["vavg"], _OP["vvdmul"])
         to = regs[a] + (offset * out if high & 1 and op not in _STRIDED and not single else 0)
         written = (to, to + (1 if single else d) * out)
@@ -233,7 +280,12 @@ class Clock:
                 second = regs[c] + (offset * ib if high & 4 else 0)
                 reads.append((second, second + d * ib))
                 words *= 2
-            fetch = max(words, -(-d * out // _WORD), d if op in _TABLES or ib == 3 else 0, -(-d // (4 if ib < 3 else 1)) if op in _PRODUCTS else 0)
+            fetch = max(
+                words,
+                -(-d * out // _WORD),
+                d if op in _TABLES or ib == 3 else 0,
+                -(-d // (4 if ib < 3 else 1)) if op in _PRODUCTS else 0,
+            )
         at = self._offer("vector", 2, written, reads, self.vector_next, op in _TWO)
         fetch *= self._slow(at)
         self.vector_next = at + fetch + 4
@@ -251,7 +303,8 @@ class Clock:
         self.now = self.taken = ends
 
     def try_event(self):
-        """Whether the event that is waited for has come often enough; then the clock goes on from there."""
+        """Whether the event that is waited for has come often enough; then the clock goes on from
+        there."""
         event, value = self._wanted
         found = sorted(self.events.get(event, ()))
         self.blocked = len(found) < value

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Estimated cycles of a program, from the timing of its instructions."""
+
 from ...base import LoweringError
 from ..program import ProgramWriter
 from .clocks import BEAT
@@ -7,37 +8,58 @@ from .timing import play
 
 __all__ = ["load_cycles", "played", "program_cycles"]
 
-#: Cycles of LOAD: always; for a group whose entry waits among the bursts of all cores' first code, and for one that is read alone.
+#: Cycles of LOAD: always; for a group whose entry waits among the bursts of all cores' first code,
+#: and for one that is read alone.
 _LOAD, _LOAD_GROUP, _LOAD_ALONE = 600, 500, 150
 #: Share of its peak that main memory gives to bursts in a row.
 _STREAM = 0.985
 
 
 def load_cycles(writer, weights=False):
-    """Cycles before the cores begin: from the second run on, or, with ``weights``, where arrays are filled first."""
+    """Cycles before the cores begin: from the second run on, or, with ``weights``, where arrays are
+    filled first."""
     groups = [group for core in writer.cores for group in core.groups]
     # The cores fill their buffers of code meanwhile.
-    code = sum(min(4 * len(core.words), 8 * writer.params["prefetch_words"]) for core in writer.cores) / BEAT
+    code = (
+        sum(min(4 * len(core.words), 8 * writer.params["prefetch_words"]) for core in writer.cores)
+        / BEAT
+    )
     waiting = min(len(groups), int(code / _LOAD_GROUP))
     found = _LOAD + _LOAD_GROUP * waiting + _LOAD_ALONE * (len(groups) - waiting)
     if weights:
         columns = writer.params["xb_cols"]
-        size = sum(-(-group.cols // columns) * columns * group.rows + (0 if group.bias is None else 4 * group.cols) for group in groups)
+        size = sum(
+            -(-group.cols // columns) * columns * group.rows
+            + (0 if group.bias is None else 4 * group.cols)
+            for group in groups
+        )
         found += round(size / BEAT / _STREAM)
     return found
 
 
 def program_cycles(writer, weights=False):
-    """(cycles, bytes of main memory) of each stretch of a program that is written; LOAD counts to the first; ``weights``: see
+    """(cycles, bytes of main memory) of each stretch of a program that is written; LOAD counts to
+    the first; ``weights``: see
     :func:`load_cycles`."""
     cores = writer.cores
     marks = [[after[k] for _, _, after in writer.stretches] for k in range(len(cores))]
-    ends = play([core.words for core in cores], [core.groups for core in cores], marks, writer.params, load_cycles(writer, weights), BEAT)
-    return [(round(end - before), moved) for (before, _), (end, moved) in zip([(0, 0), *ends], ends, strict=False)]
+    ends = play(
+        [core.words for core in cores],
+        [core.groups for core in cores],
+        marks,
+        writer.params,
+        load_cycles(writer, weights),
+        BEAT,
+    )
+    return [
+        (round(end - before), moved)
+        for (before, _), (end, moved) in zip([(0, 0), *ends], ends, strict=False)
+    ]
 
 
 def played(quantised, params, joined):
-    """Cycles of the program that :class:`~.program.ProgramWriter` makes with ``joined``; infinite where it cannot."""
+    """Cycles of the program that :class:`~.program.ProgramWriter` makes with ``joined``; infinite
+    where it cannot."""
     writer = ProgramWriter(quantised, params, joined)
     try:
         writer.place_all(1 << 20)

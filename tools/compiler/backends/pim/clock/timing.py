@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a program from the timing of its instructions (docs/isa/pim.md, sections 9 and 10): all cores' clocks, their units and the memory they share.
+"""Cycles of a program from the timing of its instructions (docs/isa/pim.md, sections 9 and 10): all
+cores' clocks, their units and the memory they share.
 
-A core issues in order. An instruction is checked in three cycles, or four with a second source or a global address, and then stands in front of its unit until
-nothing in flight is in its way, so that one long instruction may hold up all behind it. Where two cores meet, both clocks go on from the later one.
+A core issues in order. An instruction is checked in three cycles, or four with a second source or a
+global address, and then stands in front of its unit until nothing in flight is in its way, so that
+one long instruction may hold up all behind it. Where two cores meet, both clocks go on from the
+later one.
 """
+
 from heapq import heappop, heappush
 
 from .clocks import Clock, Memory
@@ -12,7 +16,8 @@ __all__ = ["play"]
 
 
 def play(codes, groups, marks, params, load, beat):
-    """(cycle of the run at which it ends, bytes of main memory it moves) of each stretch of a program.
+    """(cycle of the run at which it ends, bytes of main memory it moves) of each stretch of a
+    program.
 
     Parameters
     ----------
@@ -24,7 +29,10 @@ def play(codes, groups, marks, params, load, beat):
     beat : bytes that main memory gives in a cycle
     """
     memory = Memory(beat)
-    cores = [Clock(n, words, own, ends, params, memory, load) for n, (words, own, ends) in enumerate(zip(codes, groups, marks, strict=True))]
+    cores = [
+        Clock(n, words, own, ends, params, memory, load)
+        for n, (words, own, ends) in enumerate(zip(codes, groups, marks, strict=True))
+    ]
     ready, meets = [], {}
     for core in cores:
         heappush(ready, (core.now, core.number))
@@ -56,4 +64,7 @@ def play(codes, groups, marks, params, load, beat):
             for one in (core, peer):
                 one.met(ends)
                 heappush(ready, (one.now, one.number))
-    return [(max(core.ended[k] for core in cores), sum(core.moved[k] for core in cores)) for k in range(len(marks[0]))]
+    return [
+        (max(core.ended[k] for core in cores), sum(core.moved[k] for core in cores))
+        for k in range(len(marks[0]))
+    ]
