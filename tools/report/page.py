@@ -33,7 +33,7 @@ for (const place of document.querySelectorAll(".chart")) {
   vegaEmbed(place, JSON.parse(place.querySelector("script").textContent), {renderer: "svg", actions: false})
     .then(() => { place.dataset.drawn = "yes"; }, error => { place.textContent = "This chart could not be drawn: " + error.message; console.error(error); });
 }
-"""
+"""  # noqa: E501
 
 
 class Wrong(str):
@@ -99,7 +99,8 @@ def table(columns, rows):
 
 
 def _cell(value, number):
-    return f"<td{_class(' '.join(['number'] * number + ['bad'] * isinstance(value, Wrong)))}>{escape(str(value))}</td>"
+    classes = ["number"] * number + ["bad"] * isinstance(value, Wrong)
+    return f"<td{_class(' '.join(classes))}>{escape(str(value))}</td>"
 
 
 def _class(names):
@@ -147,7 +148,7 @@ def render(page):
 {sections}</main>
 <footer>Made by quintet report.</footer>
 {code}</body></html>
-"""
+"""  # noqa: E501
     size = len(made.encode())
     if size > MOST_BYTES:
         raise InputError(
