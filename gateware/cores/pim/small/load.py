@@ -160,7 +160,7 @@ bound:  ld K; shl 1; add #16; add G; call item; and #0xFFFF; shl {log_rows + log
         ld W; shr 16; shl {log_rows + log_cols}; st IDS+X
         ld K; add #1; st K; sub NUMBER; jnc bound
         ret
-band:   ld LEFT; st HEIGHT; sub #{params["xb_rows"]}; jnc low      // rows of the next block, of LEFT
+band:   ld LEFT; st HEIGHT; sub #{params["xb_rows"]}; jnc low     // rows of the next block, of LEFT
         ld #{params["xb_rows"]}; st HEIGHT
 low:    ld HEIGHT; ret
 item:   st OFF; add AT; st GA                                  // word of the image at A: in W and A
