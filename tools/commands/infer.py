@@ -58,9 +58,9 @@ def run(args, console):
 
     target_name = parse_target(args.on)
     trace = trace_file(args, args.on)
-    plan = load_plan(args.plan)
     if args.out is not None:
         check_folder(args.out, "--out")
+    plan = load_plan(args.plan)
     if args.limit is not None and args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
     inputs = {
@@ -140,16 +140,11 @@ def _save(folder, outputs):
         return
     from ..jobs.arrays import encode
     from ..outputs import place_below, write_places
+    from ..text import plain_name
 
-    names = {
-        name: "".join(c if c.isalnum() or c in "._-" else "_" for c in name).lstrip(".") or "output"
-        for name in outputs
-    }
-    if len(set(names.values())) < len(names):
-        names = {name: f"{number}_{text}" for number, (name, text) in enumerate(names.items())}
     write_places(
         {
-            place_below(folder, f"{names[name]}.npy"): encode(array)
+            place_below(folder, f"{plain_name(name)}.npy"): encode(array)
             for name, array in outputs.items()
         }
     )

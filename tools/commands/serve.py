@@ -7,6 +7,7 @@ The board keeps its memory and its core between them, as a physical one does.
 """
 
 from ..errors import Exit, InputError, TargetError
+from ..outputs import check_output
 
 
 def arguments(parser):
@@ -40,6 +41,8 @@ def run(args, console):
         raise TargetError(
             f"target {target}: a served board is loaded over its link alone; leave load=direct out"
         )
+    if args.link is not None:
+        check_output(args.link, "--link")
     framed = parsed.options.get("link") != "uartbone"
     address, token = _place(args, framed)
     from ..serve import PtyEndpoint, SocketEndpoint, serve

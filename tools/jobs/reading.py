@@ -9,21 +9,17 @@ import numpy as np
 
 from ...gateware.isa.files import FileError
 from ..errors import JobError, suggestion
+from ..text import visible
 from ..toml_files import TomlError, read_toml
 from .recognition import read_recognition
 from .runs import Run
 from .tensors import FileLoad, Save
 
-__all__ = ["Table", "read_job", "read_save", "visible"]
+__all__ = ["Table", "read_job", "read_save"]
 
 _MOST_DIMENSIONS = 32
 _TOP = ("core", "program", "program_at", "params", "registers", "run", "load", "save", "limits")
 _KINDS = {str: "a string", int: "an integer", dict: "a table", list: "an array"}
-
-
-def visible(text):
-    """``text`` with what would break a line or hide written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _typed(value, kind):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ....gateware.isa.files import LARGEST
-from ...jobs.reading import visible
+from ...text import visible
 from ..backends import backend_names
 from .plan import PlanError
 
