@@ -21,7 +21,7 @@ def test_two_layers_whose_names_differ_in_their_signs_alone(quintet, tmp_path, m
             helper.make_node("Gemm", [f"{name}?", "w"], ["z"], name=f"{name}_", transB=1),
         ]
         graph = helper.make_graph(
-            nodes, name, shapes[:1], shapes[1:], [numpy_helper.from_array(weights, "w")]
+            nodes, name or "net", shapes[:1], shapes[1:], [numpy_helper.from_array(weights, "w")]
         )
         onnx.save(
             helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8),
