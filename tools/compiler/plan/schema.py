@@ -100,7 +100,7 @@ _PLACED = Kind(
 
 #: ``plan.toml``.
 SUMMARY = (
-    Field("network", _TEXT),
+    Field("network", Kind(lambda value: isinstance(value, str), "the name of the network")),
     Field(
         "isa", Kind(lambda value: value in backend_names(), f"one of {', '.join(backend_names())}")
     ),
