@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names of nodes and tensors are anybody's: converters write brackets, semicolons and whole paths."""
+"""Names of nodes and tensors are anybody's: converters write brackets, semicolons and paths."""
 
 import numpy as np
 import onnx
