@@ -158,7 +158,7 @@ class Console:
     @contextmanager
     def progress(self):
         """Gives ``report(what, done, total)``; bars on a terminal, nothing elsewhere. ``total``
-        ``None``: a spinner."""
+        ``None``: a spinner. ``what`` is ``"inputs"`` where these are counted, else bytes are."""
         if not is_terminal(sys.stderr):
             yield lambda what, done=0, total=None: None
             return
@@ -174,7 +174,7 @@ class Console:
             console=Rich(file=sys.stderr),
             transient=True,
         )
-        tasks = {}
+        tasks, began = {}, {}
 
         def report(what, done=0, total=None):
             what = visible(what)
@@ -184,14 +184,27 @@ class Console:
                     bar.remove_task(other)
                 tasks.clear()
                 tasks[what] = bar.add_task(what, total=total, count="")
+                began[what] = (time.monotonic(), done)
             bar.update(
-                tasks[what],
-                completed=done,
-                total=total,
-                count=f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB" if total else "",
+                tasks[what], completed=done, total=total, count=_count(what, done, total, began)
             )
 
         try:
             yield report
         finally:
             bar.stop()
+
+
+def _count(what, done, total, began):
+    """The words beside a bar; ``began`` holds when it came, and how much was done then."""
+    if not total:
+        return ""
+    if what != "inputs":
+        return f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB"
+    text, (since, before) = f"{done:,} of {total:,}", began[what]
+    seconds = time.monotonic() - since
+    if done > before and seconds > 1:
+        rate = (done - before) / seconds
+        minutes, left = divmod(round((total - done) / rate), 60)
+        text += f", {rate:.3g} a second, {minutes}:{left:02d} left"
+    return text
