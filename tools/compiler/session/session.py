@@ -126,7 +126,7 @@ class Session:
         Raises :class:`PlanError`.
         """
         ports = self.plan.inputs
-        if arrays and isinstance(arrays[0], dict):
+        if any(isinstance(array, dict) for array in arrays):
             if len(arrays) > 1 or named:
                 raise PlanError(
                     f"{self.plan.network}: a dict of inputs was given beside others: expected "
