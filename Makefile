@@ -7,7 +7,7 @@ MINUTES ?= 20
 SEED ?= 1
 WORKERS ?= 2
 
-.PHONY: demo test test-long lint docs pictures clean
+.PHONY: demo test test-long quick format lint docs pictures clean
 
 # What running, building and the demo need: the package itself with the FPGA tools.
 $(VENV)/base: pyproject.toml setup.py
@@ -31,8 +31,14 @@ test: $(VENV)/stamp
 test-long: $(VENV)/stamp
 	QUINTET_MINUTES=$(MINUTES) QUINTET_SEED=$(SEED) $(BIN)/python -m pytest -n $(WORKERS) -m long
 
+format: $(VENV)/stamp
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+
 lint: $(VENV)/stamp
+	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	git ls-files -z '*.py' '*.md' '*.toml' | xargs -0 $(BIN)/codespell
 
 docs: $(VENV)/stamp
 	$(BIN)/python -m quintet.tools.pages.pictures

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from quintet.gateware.processes import ended_by_signals
 from quintet.tools.errors import Exit, exit_code
 
 __all__ = ["Parser", "guarded", "image_count", "write_jobs"]
@@ -21,16 +22,19 @@ class Parser(argparse.ArgumentParser):
 def guarded(name, work):
     """The exit code of ``work()``; what a user has caused is one line on standard error."""
     try:
-        return work()
+        with ended_by_signals():
+            return work()
     except Exception as error:
         code = exit_code(error)
         if code is None:
             raise
         print(f"{name}: {' '.join(str(error).splitlines())}", file=sys.stderr)
         return code
-    except KeyboardInterrupt:
-        print(f"{name}: interrupted", file=sys.stderr)
-        return Exit.INTERRUPTED
+    except KeyboardInterrupt as error:
+        code = getattr(error, "code", Exit.INTERRUPTED)
+        said = "interrupted" if code == Exit.INTERRUPTED else "terminated"
+        print(f"{name}: {said}", file=sys.stderr)
+        return code
 
 
 def image_count(text):

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from functools import cache
 
+from .processes import run_child
+
 __all__ = ["OLDEST", "find_native", "native_version"]
 
 #: Tool -> first release that serves. The packers have no versions of their own.
@@ -17,9 +19,8 @@ def native_version(path):
     """Version of the program at ``path`` as (major, minor); (0, 0) where it does not say or does
     not run."""
     try:
-        done = subprocess.run(
+        done = run_child(
             [path, "--version"],
-            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",

@@ -8,6 +8,7 @@ import os
 import sys
 import warnings
 
+from ..gateware.processes import ended_by_signals
 from .console import Console, show
 from .errors import Exit, exit_code
 
@@ -141,14 +142,17 @@ def main(argv=None):
         module, args = _parse(argv)
         if module is None:
             return Exit.OK
-        return module.run(args, Console(args.json)) or Exit.OK
+        with ended_by_signals():
+            return module.run(args, Console(args.json)) or Exit.OK
     except _Usage as error:
         return _fail(str(error), Exit.BAD_INPUT, as_json)
     except SystemExit as error:  # argparse's --help
         show(end="")
         return error.code or Exit.OK
-    except KeyboardInterrupt:
-        return _fail("interrupted", Exit.INTERRUPTED, as_json)
+    except KeyboardInterrupt as error:
+        code = getattr(error, "code", Exit.INTERRUPTED)
+        said = "interrupted" if code == Exit.INTERRUPTED else "terminated"
+        return _fail(said, code, as_json)
     except Exception as error:
         # Of a design that was refused half-way Amaranth would tell each part that was not used.
         warnings.filterwarnings("ignore", message=".* created but never used")

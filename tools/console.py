@@ -1,21 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a command shows: results on standard output, messages and progress on standard error."""
 
+import errno
 import io
 import json
 import os
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+from .errors import InputError
+from .text import visible, visible_lines
 
 __all__ = ["Console", "show"]
 
 
 def show(text="", end="\n", file=None):
-    """Text on standard output, or on ``file``. Where its reader has gone, as that of ``quintet
-    cores | head`` does, it is no error of ours, and what follows is shown to nobody."""
+    """Text on standard output, or on ``file``; what a file's names hold of control characters is
+    shown as escapes (:func:`~.text.visible_lines`).
+
+    Where its reader has gone, as that of ``quintet cores | head`` does, or where it was closed, it
+    is no error of ours, and what follows is shown to nobody.
+
+    Raises
+    ------
+    InputError
+        Standard output cannot be written, as on a full disk. What follows is shown to nobody.
+    """
     file = file or sys.stdout
+    if file is None:  # closed before this process began
+        return
+    text = visible_lines(str(text))
     try:
         try:
             print(text, end=end, file=file, flush=True)
@@ -24,8 +40,24 @@ def show(text="", end="\n", file=None):
             # text
             coded = text.encode(file.encoding, "backslashreplace").decode(file.encoding)
             print(coded, end=end, file=file, flush=True)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), file.fileno())
+    except (OSError, ValueError) as error:
+        # What it holds already must not fail again when Python ends.
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, file.fileno())
+            os.close(nowhere)
+        gone = isinstance(error, (BrokenPipeError, ValueError)) or error.errno == errno.EBADF
+        if not gone and file is sys.stdout:
+            reason = error.strerror or str(error)
+            raise InputError(f"cannot write standard output: {reason}") from None
+
+
+def is_terminal(file):
+    """Whether a person reads ``file``, a standard stream, which may be closed."""
+    try:
+        return file is not None and file.isatty()
+    except ValueError:
+        return False
 
 
 class Console:
@@ -50,7 +82,7 @@ class Console:
     def signs_of_life(self, describe, silence=4.0):
         """Notes ``describe()`` whenever ``silence`` seconds have passed without a note, until the
         block ends. A terminal has a spinner with the elapsed time instead (:meth:`progress`)."""
-        if sys.stderr.isatty():
+        if is_terminal(sys.stderr):
             yield
             return
         ended = threading.Event()
@@ -85,7 +117,7 @@ class Console:
         name is longer than half a terminal."""
         if self.as_json:
             return
-        rows = [[str(cell) for cell in row] for row in rows]
+        rows = [[visible_lines(str(cell)) for cell in row] for row in rows]
         from rich import box
         from rich.console import Console as Rich
         from rich.table import Table
@@ -108,8 +140,10 @@ class Console:
             )
         for row in rows:
             table.add_row(*map(Text, row))
-        if sys.stdout.isatty():
-            Rich(file=sys.stdout, highlight=False).print(table)
+        if is_terminal(sys.stdout):
+            # A terminal that has gone is no error of ours.
+            with suppress(OSError):
+                Rich(file=sys.stdout, highlight=False).print(table)
             return
         # A pipe has no width, unless COLUMNS says one: lines are not folded there. Nor does it need
         # blanks at their ends.
@@ -124,8 +158,8 @@ class Console:
     @contextmanager
     def progress(self):
         """Gives ``report(what, done, total)``; bars on a terminal, nothing elsewhere. ``total``
-        ``None``: a spinner."""
-        if not sys.stderr.isatty():
+        ``None``: a spinner. ``what`` is ``"inputs"`` where these are counted, else bytes are."""
+        if not is_terminal(sys.stderr):
             yield lambda what, done=0, total=None: None
             return
         from rich.console import Console as Rich
@@ -140,23 +174,37 @@ class Console:
             console=Rich(file=sys.stderr),
             transient=True,
         )
-        tasks = {}
+        tasks, began = {}, {}
 
         def report(what, done=0, total=None):
+            what = visible(what)
             bar.start()
             if what not in tasks:
                 for other in tasks.values():
                     bar.remove_task(other)
                 tasks.clear()
                 tasks[what] = bar.add_task(what, total=total, count="")
+                began[what] = (time.monotonic(), done)
             bar.update(
-                tasks[what],
-                completed=done,
-                total=total,
-                count=f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB" if total else "",
+                tasks[what], completed=done, total=total, count=_count(what, done, total, began)
             )
 
         try:
             yield report
         finally:
             bar.stop()
+
+
+def _count(what, done, total, began):
+    """The words beside a bar; ``began`` holds when it came, and how much was done then."""
+    if not total:
+        return ""
+    if what != "inputs":
+        return f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB"
+    text, (since, before) = f"{done:,} of {total:,}", began[what]
+    seconds = time.monotonic() - since
+    if done > before and seconds > 1:
+        rate = (done - before) / seconds
+        minutes, left = divmod(round((total - done) / rate), 60)
+        text += f", {rate:.3g} a second, {minutes}:{left:02d} left"
+    return text

@@ -10,6 +10,7 @@ import sys
 from dataclasses import asdict, dataclass
 
 from ..gateware.native import OLDEST, find_native
+from ..gateware.processes import run_child
 
 __all__ = ["BOOTLOADERS", "Finding", "examine", "udev_rules"]
 
@@ -87,9 +88,8 @@ _TOOLS = (
 
 def _version_of(command):
     try:
-        done = subprocess.run(
+        done = run_child(
             command,
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

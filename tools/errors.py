@@ -26,7 +26,7 @@ class Exit:
     LINK = 4
     FAULT = 5  # core fault or abort
     INTERNAL = 70  # a defect of quintet itself
-    INTERRUPTED = 130
+    INTERRUPTED = 130  # and 128 with the number of any other signal that ended it
 
 
 class QuintetError(Exception):

@@ -37,6 +37,9 @@ def check_output(path, option="-o"):
     folder = Path(path).parent
     if not folder.is_dir():
         raise InputError(f"{option} {path}: no such folder: {folder}")
+    if os.path.isdir(path):
+        raise InputError(f"{option} {path}: is a folder; expected the name of a file")
+    _check_writable(folder, path, option)
 
 
 def _check_name(path, option):
@@ -62,6 +65,13 @@ def check_folder(path, option="-o"):
     for part in Path(path).parents:
         if os.path.lexists(part) and not os.path.isdir(part):
             raise InputError(f"{option} {path}: {part} is no folder")
+    there = next(part for part in (Path(path), *Path(path).parents) if part.is_dir())
+    _check_writable(there, path, option)
+
+
+def _check_writable(folder, path, option):
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{option} {path}: the folder {folder.resolve()} cannot be written")
 
 
 def write_output(path, data):

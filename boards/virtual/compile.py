@@ -10,11 +10,11 @@ by rising edges only, of its main clock and of a second one where it has it.
 
 import json
 import re
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...gateware.isa.parameters import elaborating
+from ...gateware.processes import run_child
 from ...gateware.shell.settle import settle
 from .cache import BuildCache
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
@@ -75,7 +75,7 @@ class Library:
 
 
 def _run(command, folder, what):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = run_child(command, cwd=folder, capture_output=True, text=True)
     if done.returncode != 0:
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
         raise CompileError(f"{what} failed:\n{tail}")
@@ -270,7 +270,7 @@ def build_library(
     ParameterError
         It is refused in its elaboration.
     """
-    cache = cache if isinstance(cache, BuildCache) else BuildCache(cache)
+    cache = cache if isinstance(cache, BuildCache) else BuildCache(cache, progress)
     say = progress or (lambda text: None)
     compiler = find_compiler()
     harness = Path(harness) if Path(harness).is_absolute() else HERE / harness

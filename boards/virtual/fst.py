@@ -8,9 +8,9 @@ library of the extra ``fst``.
 
 import importlib.util
 import shutil
-import subprocess
 from pathlib import Path
 
+from ...gateware.processes import run_child
 from .toolchain import ToolMissing
 
 __all__ = ["check_fst", "write_fst"]
@@ -38,7 +38,7 @@ def write_fst(vcd, fst):
     if program is None:
         _convert(Path(vcd), Path(fst))
         return
-    done = subprocess.run([program, str(vcd), str(fst)], capture_output=True, text=True)
+    done = run_child([program, str(vcd), str(fst)], capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(f"vcd2fst failed: {(done.stderr or done.stdout).strip()[-500:]}")
 

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from ...gateware.native import OLDEST, native_version
+from ...gateware.processes import run_child
 
 __all__ = ["CxxCompiler", "ToolMissing", "Yosys", "find_compiler", "find_yosys"]
 
@@ -43,7 +44,7 @@ class Yosys:
 
 def _version(command):
     try:
-        done = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=300)
+        done = run_child([*command, "--version"], capture_output=True, text=True, timeout=300)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 and done.stdout.strip() else None

@@ -2,9 +2,12 @@
 """Jobs that measure the core: a random multilayer perceptron, or a single product (specification,
 section 10.3, W1 to W10).
 
-    python -m quintet.firmware.opentpu.mlp DIR                               256-256-256-16, batch 128, N = 8 (W10)
-    python -m quintet.firmware.opentpu.mlp DIR --batch 64 -P ub_rows=4096    the same, batch 64 (W9)
-    python -m quintet.firmware.opentpu.mlp DIR --layers 40 32 --batch 240    a product of 240x40 and 40x32 (W1)
+    python -m quintet.firmware.opentpu.mlp DIR
+        256-256-256-16, batch 128, N = 8 (W10)
+    python -m quintet.firmware.opentpu.mlp DIR --batch 64 -P ub_rows=4096
+        the same, batch 64 (W9)
+    python -m quintet.firmware.opentpu.mlp DIR --layers 40 32 --batch 240
+        a product of 240x40 and 40x32 (W1)
 
 Beside the job it writes ``<name>_want.npy``: the results by plain numpy, as the run must save them.
 """

@@ -2,7 +2,8 @@
 """Runs a program on a core with the source's three files: program, host memory, weights
 (specification, section 7.3).
 
-    python -m quintet.firmware.opentpu.runtpu PROG HOSTMEM.npy WEIGHTS.npy [--on TARGET] [--out hw8.npy]
+    python -m quintet.firmware.opentpu.runtpu PROG HOSTMEM.npy WEIGHTS.npy \\
+        [--on TARGET] [--out hw8.npy]
 
 Prints host memory as it is afterwards, a line a vector, and writes it as int8 [vectors, n].
 """

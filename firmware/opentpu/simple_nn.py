@@ -2,8 +2,10 @@
 """The simple two-layer network: trains it, quantises it, writes its job (specification, section
 7.3; workload W12).
 
-    python -m quintet.firmware.opentpu.simple_nn --path simple_train.npy --label simple_train_label.npy
-    python -m quintet.firmware.opentpu.simple_nn --path ... --label ... --test simple_test.npy --job DIR
+    python -m quintet.firmware.opentpu.simple_nn --path simple_train.npy \\
+        --label simple_train_label.npy
+    python -m quintet.firmware.opentpu.simple_nn --path ... --label ... \\
+        --test simple_test.npy --job DIR
 
 Writes ``simple_nn_weight_dram.npy``, int8 [2, n, n], both layers as they lie in weight memory, and
 the ground truth, ``simple_nn_gt.npz`` (the source pickles it): ``results`` float32 [rows, outputs],

@@ -34,8 +34,8 @@ _FILES = {
     STYLE.name: (STYLE, "text/css"),
 }
 _HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src "
-    "'self' data:; "
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -45,6 +45,12 @@ _HEADERS = {
 #: Seconds after which a silent stream of events sends a sign of life, and sees whether anyone
 #: listens.
 _ALIVE = 10
+#: Seconds between two looks for an event.
+_LOOK = 0.05
+#: Streams of events at a time: each looks for events again and again.
+MOST_LISTENERS = 16
+#: Seconds that a post's body may take.
+BODY_SECONDS = 20.0
 
 
 def make_application(studio, token, port):
@@ -76,7 +82,10 @@ def make_application(studio, token, port):
         return JSONResponse(studio.described())
 
     async def recognise(request):
-        body = await _body(request)
+        try:
+            body = await asyncio.wait_for(_body(request), BODY_SECONDS)
+        except asyncio.TimeoutError:
+            return JSONResponse({"error": f"no whole body in {BODY_SECONDS:g} s"}, 408)
         if body is None:
             return JSONResponse({"error": f"more than {MOST_BYTES} bytes"}, 413)
         try:
@@ -90,6 +99,8 @@ def make_application(studio, token, port):
             return JSONResponse({"error": str(error)}, 400)
 
     async def events(request):
+        if studio.listeners >= MOST_LISTENERS:
+            return JSONResponse({"error": f"{MOST_LISTENERS} pages look on: close one"}, 503)
         return StreamingResponse(_events(studio, request), media_type="text/event-stream")
 
     async def nothing(*_):
@@ -130,8 +141,8 @@ async def _events(studio, request):
             try:
                 event = listener.get_nowait()
             except queue.Empty:
-                await asyncio.sleep(0.02)
-                silent += 0.02
+                await asyncio.sleep(_LOOK)
+                silent += _LOOK
                 if silent >= _ALIVE:
                     silent = 0.0
                     yield ": \n\n"

@@ -5,6 +5,8 @@ Prints the page's address, opens it in the browser, and serves until it is inter
 Needs the extra "studio" (pip install quintet[studio]).
 """
 
+from contextlib import contextmanager, nullcontext
+
 from quintet.tools.errors import Exit, InputError, NoDeviceError
 
 #: What the page begins with, where a virtual board of it can be had.
@@ -101,10 +103,6 @@ def _serve(uvicorn, studio, token, listener, args, console):
     address = f"http://127.0.0.1:{port}/{token}/"
     console.result({"address": address, "port": port})
     console.out(f"quintet studio is at {address} (ctrl-C ends it)")
-    if not args.no_browser:
-        import webbrowser
-
-        webbrowser.open(address)
     config = uvicorn.Config(
         make_application(studio, token, port),
         log_level="warning",
@@ -119,4 +117,26 @@ def _serve(uvicorn, studio, token, listener, args, console):
             studio.ended.set()  # open pages would keep it from ending
             super().handle_exit(sig, frame)
 
-    Server(config).run(sockets=[listener])
+    with _shown_in_browser(address) if not args.no_browser else nullcontext():
+        Server(config).run(sockets=[listener])
+
+
+@contextmanager
+def _shown_in_browser(address):
+    """Opens the page in the browser by a file that only this user can read: an address on the
+    browser's command line, and its token, could be read by all."""
+    import tempfile
+    import webbrowser
+    from html import escape
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory(prefix="quintet-studio-") as folder:
+        page = Path(folder, "open.html")
+        page.touch(mode=0o600)
+        page.write_text(
+            f'<!doctype html><meta charset="utf-8"><title>quintet studio</title>'
+            f'<meta http-equiv="refresh" content="0;url={escape(address)}">'
+            f'<a href="{escape(address)}">quintet studio</a>'
+        )
+        webbrowser.open(page.as_uri())
+        yield

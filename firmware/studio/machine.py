@@ -13,8 +13,10 @@ from .pictures import probabilities
 
 __all__ = ["Machine"]
 
-#: Seconds between two looks at the counters of a run, and that a thread is given to end.
-_LOOK, _PATIENCE = 0.2, 3
+#: Seconds between two looks at the counters of a run.
+_LOOK = 0.2
+#: Seconds that threads are given to end.
+PATIENCE = 1.0
 
 
 class _Watched:
@@ -87,11 +89,20 @@ class Machine:
     def close(self):
         """End the thread, and close the target. What takes long, as compiling a virtual board, is
         not waited for: it ends with the process."""
+        self.end()
+        self.wait(PATIENCE)
+
+    def end(self):
+        """Have the thread end as soon as it can."""
         if self._thread is not None:
             while not self._queue.empty():
                 self._queue.get_nowait()
             self._queue.put(None)
-            self._thread.join(_PATIENCE)
+
+    def wait(self, seconds):
+        """Wait for the thread's end, at most so long."""
+        if self._thread is not None:
+            self._thread.join(max(0.0, seconds))
             self._thread = None
 
     # The thread

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pictures from the page as inputs of a network."""
 
-import io
 import math
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
+from quintet.gateware.isa.files import FileError, load_array
 from quintet.tools.errors import InputError
 
 __all__ = ["digit", "image_shape", "image_values", "npy_values", "probabilities"]
@@ -92,11 +94,15 @@ def image_values(rgb, shape, low, high):
 def npy_values(data, shape):
     """An input of ``shape`` from the bytes of an ``.npy``; of several its first. Pickled objects
     are never read."""
-    try:
-        array = np.load(io.BytesIO(data), allow_pickle=False)
-        array = np.asarray(array, np.float64)
-    except (ValueError, TypeError, OSError, EOFError) as error:
-        raise InputError(f"this is no .npy of numbers: {error}") from None
+    with tempfile.TemporaryDirectory(prefix="quintet-") as folder:
+        path = Path(folder, "upload.npy")
+        path.write_bytes(data)
+        try:
+            array = np.asarray(load_array(path), np.float64)
+        except FileError as error:
+            raise InputError(f"this is no .npy of numbers: {error.trouble}") from None
+        except (TypeError, ValueError):
+            raise InputError("this is no .npy of numbers") from None
     if array.shape[1:] == tuple(shape) and len(array):
         array = array[0]
     if array.shape != tuple(shape) or not np.isfinite(array).all():

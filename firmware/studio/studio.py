@@ -7,12 +7,13 @@ import binascii
 import itertools
 import queue
 import threading
+import time
 
 import numpy as np
 
 from quintet.tools.errors import InputError
 
-from .machine import Machine
+from .machine import PATIENCE, Machine
 from .networks import described
 from .pictures import digit, image_shape, image_values, npy_values
 
@@ -137,6 +138,12 @@ class Studio:
 
     # Events
 
+    @property
+    def listeners(self) -> int:
+        """Number of queues that get events."""
+        with self._lock:
+            return len(self._listeners)
+
     def listen(self):
         """A queue that gets every event from now on."""
         listener = queue.SimpleQueue()
@@ -156,7 +163,10 @@ class Studio:
     def close(self):
         self.ended.set()
         for machine in self.machines.values():
-            machine.close()
+            machine.end()
+        until = time.monotonic() + PATIENCE
+        for machine in self.machines.values():
+            machine.wait(until - time.monotonic())
 
 
 def _data(given):

@@ -120,7 +120,7 @@ end else begin
   end
 end endgenerate
 endmodule
-"""
+"""  # noqa: E501
 
 
 def mult18x18d():

@@ -89,7 +89,9 @@ class _Maker:
                 else (legal[0], legal[-1], self.rnd.choice(legal))
             )
         )
-        return f"{self.of(parameter.name)}={str(value).lower() if value in ('True', 'False') else value}"
+        if value in ("True", "False"):
+            value = value.lower()
+        return f"{self.of(parameter.name)}={value}"
 
     def sizes(self):
         return [
@@ -148,7 +150,10 @@ class _Maker:
         words += self.maybe(
             0.3,
             lambda: (
-                f"trace={self.of('new.vcd', 'nodir/x.vcd', 'new.fst', 'subfolder', 'readonly/x.vcd', 'a%00b')}"
+                "trace="
+                + self.of(
+                    "new.vcd", "nodir/x.vcd", "new.fst", "subfolder", "readonly/x.vcd", "a%00b"
+                )
             ),
         )
         words += self.maybe(0.2, lambda: f"trace_from={self.number(0, 100)}")

@@ -45,7 +45,7 @@ case "$FUZZ_TOOLS" in
     case "$0" in *pack) for word in "$@"; do :; done; echo bits > "$word"; echo bits > top.bit; echo bits > top.bin;; esac;;
 esac
 exit 0
-"""
+"""  # noqa: E501
 _CHILD = r"""#!/bin/sh
 # Stands for a build of the matrix.
 last= out=
@@ -56,7 +56,7 @@ case "$FUZZ_TOOLS" in
   room) mkdir -p "$out"; echo '{"luts": 9}' > "$out/report.json"; echo '{"error": "does not fit: needs 9 of 5 logic cells", "exit": 2}'; exit 2;;
 esac
 exit 3
-"""
+"""  # noqa: E501
 _PROGRAMMERS = (
     "openFPGALoader",
     "iceprog",

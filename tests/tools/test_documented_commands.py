@@ -119,7 +119,9 @@ def test_wrong_commands_are_seen():
     )
     found = {line: usage_error(spelled(line)) for line in commands(text, "quintet")}
     assert found == {
-        "quintet measure opu/layers --preset p65": "--preset of opu/layers 'p65': did you mean p64 or p16?",
+        "quintet measure opu/layers --preset p65": (
+            "--preset of opu/layers 'p65': did you mean p64 or p16?"
+        ),
         "quintet measure oop": "measure 'oop': did you mean opu?",
         "quintet build --rooter x": "build has no --rooter",
         "quintet build --freq 8": None,

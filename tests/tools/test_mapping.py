@@ -35,7 +35,7 @@ assign middle = a[6:0] + b[6:0] > 7'd90;
 \\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6)) alu5(.A(a[5:0]), .B(b[5:0]), .CI(1'b1), .BI(s), .X(x5), .Y(y5), .CO(co5));
 \\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(7), .B_WIDTH(7), .Y_WIDTH(7)) alu6(.A(a[6:0]), .B(b[6:0]), .CI(ci), .BI(s), .X(x6), .Y(y6), .CO(co6));
 endmodule
-"""
+"""  # noqa: E501
 #: The same twice: as it was written, and out of the cells.
 PROOF = """
 design -stash mapped

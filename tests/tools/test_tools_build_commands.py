@@ -2,6 +2,7 @@
 """boards, build and verilog on the command line; what the tools make of it is tested with the
 boards."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from amaranth.back import rtlil
 
 from quintet.boards import open_board
 from quintet.gateware.cores import open_room
+from quintet.gateware.processes import file_lock
 from quintet.tools.build import bitstream as flow
 from quintet.tools.build import logs
 from quintet.tools.errors import TargetError
@@ -121,11 +123,9 @@ def test_folders_that_cannot_be(quintet, tmp_path, place, words):
     refused(quintet("matrix", "-o", f"{tmp_path}/{place}"), 2, "-o ", *words)
 
 
-def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
-    def denied(*args, **options):
-        raise PermissionError(13, "Permission denied")
-
-    plan = SimpleNamespace(extract=denied)
+def prepared(monkeypatch, extract):
+    """Lets a build begin at once, with ``extract`` for writing its files."""
+    plan = SimpleNamespace(extract=extract)
     soc = SimpleNamespace(
         room=open_room("opentpu"),
         preset="up5k-4x4",
@@ -138,6 +138,24 @@ def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
         flow, "_platform", lambda board: SimpleNamespace(prepare=lambda *args, **options: plan)
     )
     monkeypatch.setattr(flow, "tool_environment", lambda family: {})
+
+
+def test_a_folder_that_another_build_writes(quintet, tmp_path, monkeypatch):
+    prepared(monkeypatch, lambda folder: pytest.fail("it is written by two"))
+    (tmp_path / "new").mkdir()
+    with file_lock(tmp_path / "new" / "build.lock", wait=False):
+        ran = quintet("build", "icebreaker", "opentpu", "-o", tmp_path / "new")
+    assert ran.code == 2
+    said = ran.err.splitlines()[-1]
+    assert f"{tmp_path}/new is being written by another build (" in said
+    assert f"process {os.getpid()}, since " in said
+
+
+def test_a_folder_that_cannot_be_written(quintet, tmp_path, monkeypatch):
+    def denied(*args, **options):
+        raise PermissionError(13, "Permission denied")
+
+    prepared(monkeypatch, denied)
     ran = quintet("build", "icebreaker", "opentpu", "-o", tmp_path / "new")
     assert (
         ran.code == 2

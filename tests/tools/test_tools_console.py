@@ -3,6 +3,8 @@
 
 import io
 import json
+import os
+import subprocess
 import sys
 import time
 
@@ -82,3 +84,41 @@ def test_signs_of_life_leave_a_terminal_to_its_spinner(monkeypatch, capsys):
     with Console().signs_of_life(lambda: "still at it", silence=0.01):
         time.sleep(0.05)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("a\x1b[31mred", "a\\x1b[31mred"),
+        ("left\u202eright", "left\\u202eright"),
+        ("a\rb\x07", "a\\rb\\x07"),
+        ("two\nlines\tand more", "two\nlines\tand more"),
+    ],
+)
+def test_control_characters_of_files_do_not_reach_a_terminal(capsys, text, shown):
+    console = Console()
+    console.out(text)
+    console.note(text)
+    out, err = capsys.readouterr()
+    assert out == err == shown + "\n"
+    console.table(("name",), [(text,)])
+    assert not set(capsys.readouterr().out) & set("\x1b\u202e\r\x07")
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+@pytest.mark.parametrize(
+    "redirection, code, said",
+    [
+        (">/dev/full", 2, "quintet: cannot write standard output: No space left on device\n"),
+        ("2>/dev/full", 0, ""),
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        (">&- 2>&-", 0, ""),
+        ("<&-", 0, ""),
+    ],
+)
+@pytest.mark.parametrize("arguments", ["cores", "cores --json", "--help", "--version"])
+def test_outputs_that_are_full_or_closed(redirection, code, said, arguments):
+    command = f"exec {sys.executable} -m quintet.tools.cli {arguments} {redirection}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (code, said)

@@ -2,6 +2,7 @@
 """What a served board owes its hosts: those that come, that go, that are too many, and that wait
 (docs/how/link.md, "Served boards")."""
 
+import contextlib
 import os
 import random
 import struct
@@ -399,7 +400,7 @@ def test_a_board_without_a_server_stays_as_it_is():
 def test_refusals_are_told_in_printable_characters():
     wire = Wire(encode_notice(Notice.REFUSED, b"no\x1b[2J\xff"))
     pipe = ServedPipe(wire)
-    with pytest.raises(RefusedError, match=r"^no\?\[2J.$"):
+    with pytest.raises(RefusedError, match=r"^no\\x1b\[2J.$"):
         pipe.read(1, 1)
     assert wire.closed
 
@@ -466,6 +467,35 @@ def test_callers_without_a_word_are_refused_in_time_and_in_nobodys_way(monkeypat
         slow.sendall(greeting[5:] + Request(Operation.IDENTIFY, length=64).encode(b"\x77\0", 0))
         assert b"QNTT" in slow.recv(1000) + slow.recv(1000)
         assert b"it wants a token" in silent.recv(1000)
+
+
+def test_silent_callers_do_not_lock_out_who_has_the_token(monkeypatch):
+    monkeypatch.setattr(listener, "CALLERS", 3)
+    with served(SlowBoard(SLOW * 4), token=TOKEN) as name:
+        silent = [connect(name) for _ in range(8)]
+        with open_target(f"{name}?token={TOKEN}") as target:
+            assert target.read(0, 4) == bytes(4)
+        for connection in silent:
+            connection.close()
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+@pytest.mark.parametrize("pieces", [1, 3, 100])
+def test_a_page_of_a_browser_reaches_no_board(token, pieces):
+    """A page may post any bytes to this machine, though it cannot read the answer."""
+    board = SlowBoard(SLOW * 4)
+    write = Request(Operation.WRITE, address=0, data=b"page").encode(b"\x77\0", 0)
+    post = b"POST / HTTP/1.1\r\nHost: localhost\r\n\r\n\0" + write
+    with served(board, token=token) as name, connect(name) as page:
+        step = -(-len(post) // pieces)
+        with contextlib.suppress(OSError):
+            for at in range(0, len(post), step):
+                page.sendall(post[at : at + step])
+                time.sleep(0.005 if pieces > 1 else 0)
+        with contextlib.suppress(ConnectionResetError):
+            assert page.recv(1000) == b""
+        with open_target(name + (f"?token={token}" if token else "")) as target:
+            assert target.read(0, 4) == bytes(4)
 
 
 def test_a_server_without_a_token_takes_any():

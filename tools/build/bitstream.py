@@ -4,12 +4,12 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import time
 from pathlib import Path
 
 from ...gateware.isa.parameters import elaborating
+from ...gateware.processes import Locked, child, file_lock
 from ..targets.ceilings import ceilings
 from . import logs
 from .area import area
@@ -172,6 +172,23 @@ def build(
     )
     plan = build_plan(board, soc, top, seed, router)
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with file_lock(folder / "build.lock", wait=False):
+            return _build_in(
+                folder, plan, board, soc, isa, seed, environment, progress, limit, started
+            )
+    except Locked as error:
+        raise BuildError(
+            f"{folder} is being written by another build ({error.holder}); wait, or give another "
+            f"folder by -o"
+        ) from None
+    except (FileExistsError, NotADirectoryError, PermissionError) as error:
+        raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
+
+
+def _build_in(folder, plan, board, soc, isa, seed, environment, progress, limit, started):
+    """Runs the tools on ``plan`` in ``folder``; the report."""
+    try:
         plan.extract(folder)
         for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", f"{TOP}.report.json", "report.json"):
             (folder / old).unlink(missing_ok=True)
@@ -274,39 +291,21 @@ def _mapped_scripts(engine, board, params):
 
 
 def _run_script(name, folder, environment, limit=None):
-    windows = os.name == "nt"
-    command = ["cmd", "/c", f"{name}.bat"] if windows else ["sh", f"{name}.sh"]
+    command = ["cmd", "/c", f"{name}.bat"] if os.name == "nt" else ["sh", f"{name}.sh"]
     log = folder / "build.log"
-    # With a limit the script has a group of its own, so that its tools end with it.
-    own = limit is not None and not windows
-    with (
-        open(log, "wb") as output,
-        subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=own,
-        ) as process,
-    ):
-        try:
+    try:
+        with (
+            open(log, "wb") as output,
+            child(
+                command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+            ) as process,
+        ):
             code = process.wait(limit)
-        except BaseException as error:
-            if own:
-                os.killpg(process.pid, signal.SIGKILL)
-            elif windows:
-                subprocess.run(
-                    ["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True
-                )
-            process.kill()
-            if not isinstance(error, subprocess.TimeoutExpired):
-                raise
-            raise BuildError(
-                f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} "
-                f"(see {folder})"
-            ) from None
+    except subprocess.TimeoutExpired:
+        raise BuildError(
+            f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} "
+            f"(see {folder})"
+        ) from None
     if code:
         raise BuildError(f"the build failed: {logs.last_word(folder)} (see {log})")
 

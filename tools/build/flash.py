@@ -7,6 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from ...gateware.processes import run_child
 from ..errors import InputError, NoDeviceError
 
 __all__ = [
@@ -57,7 +58,7 @@ class Programmer:
         """Runs it; what it printed, and the command."""
         command = self.command(board, str(bitstream), permanent)
         try:
-            done = subprocess.run(
+            done = run_child(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,

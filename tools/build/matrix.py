@@ -5,14 +5,14 @@ import csv
 import hashlib
 import io
 import json
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ..errors import InputError
+from ...gateware.processes import Ended, run_child
+from ..errors import Exit, InputError
 from ..outputs import write_output
 
 __all__ = [
@@ -119,13 +119,13 @@ def build_cell(cell, folder, limit=None):
         *(["--link", cell.link] if cell.link else []),
         *(["--limit", str(limit)] if limit else []),
     ]
-    done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace"
-    )
+    done = run_child(command, capture_output=True, text=True, errors="replace")
     try:
         report = json.loads(done.stdout)
     except ValueError:
         report = {}
+    if done.returncode > Exit.INTERNAL:  # a signal ended it
+        raise Ended(done.returncode - 128)
     if done.returncode == 0:
         return {**report, "state": "built"}
     if done.returncode == 1 and "clock_reached_mhz" in report:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from ...gateware.native import find_native
+from ...gateware.processes import run_child
 from ..errors import NoDeviceError
 from .logs import BuildError
 
@@ -80,10 +81,9 @@ def run_tool(folder, command):
     BuildError
         It failed: its last word.
     """
-    done = subprocess.run(
+    done = run_child(
         command,
         cwd=folder,
-        stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -83,6 +83,7 @@ def run(args, console):
         args.percentile,
         args.host_steps,
         None if args.images == "auto" else int(args.images),
+        dry=args.dry_run,
     )
     with console.progress() as progress:
         plan = compile_graph(graph, build, calibration, options, progress)

@@ -47,7 +47,14 @@ def arguments(parser):
         ),
     )
     add_trace(parser)
-    parser.add_argument("--out", metavar="DIR", help="folder for the outputs")
+    parser.add_argument(
+        "--out", metavar="DIR", help="folder for the outputs, which are written as they come"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on where an interrupted run into the same folder ended",
+    )
 
 
 def run(args, console):
@@ -58,32 +65,44 @@ def run(args, console):
 
     target_name = parse_target(args.on)
     trace = trace_file(args, args.on)
-    plan = load_plan(args.plan)
     if args.out is not None:
         check_folder(args.out, "--out")
+    elif args.resume:
+        raise InputError("--resume: expected --out too, the folder of the run that was interrupted")
+    plan = load_plan(args.plan)
     if args.limit is not None and args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
     inputs = {
         name: array[: args.limit]
         for name, array in load_inputs(args.input, plan.inputs, "--input").items()
     }
+    from ..compiler.values import check_arrays
+
+    inputs = check_arrays(plan.network, plan.inputs, inputs)
     count = len(next(iter(inputs.values())))
     labels = None if args.labels is None else load_labels(args.labels, count)
     from ..compiler.results.accuracy import check_labels, classified
 
     check_labels(plan, labels)
+    from ..compiler.results.kept import KeptOutputs
     from ..compiler.session import Session
     from ..compiler.verification import instruction_at
 
     name = (
         f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on
     )
+    kept = (
+        None if args.out is None else KeptOutputs(args.out, args.plan, inputs, resume=args.resume)
+    )
+    if kept is not None and kept.done:
+        console.note(f"{args.out} holds the outputs of {kept.done:,} inputs; going on behind them")
     with console.progress() as progress:
         target = open_target(name, progress=progress)
         if trace is not None:
             trace.record(target)
         with Session(plan, target, progress, overlap=not args.no_overlap) as session:
-            outputs, report, info = session.outputs(**inputs), session.report, target.info
+            outputs = _outputs(session, inputs, kept, console)
+            report, info = session.report, target.info
             rows = _layers(session, session.check(**inputs), progress) if args.layers else None
             notes = (
                 trace.write(target, lambda pc: None, lambda pc: instruction_at(plan, pc))
@@ -92,7 +111,6 @@ def run(args, console):
             )
     for note in notes:
         console.note(note)
-    _save(args.out, outputs)
     found = classified(outputs, labels)
     from ..compiler.results.throughput import on_the_line, throughput
 
@@ -135,24 +153,30 @@ def _layers(session, inputs, progress):
     return plan_rows(plan, counters, layer_snr(plan, some, reference_tensors(plan, some)[0]))
 
 
-def _save(folder, outputs):
-    if folder is None:
-        return
-    from ..jobs.arrays import encode
-    from ..outputs import place_below, write_places
+def _outputs(session, inputs, kept, console):
+    """Outputs of all inputs, name -> array; those of ``kept`` (or ``None``) are not computed
+    again."""
+    from ..compiler.results.kept import CHUNK
 
-    names = {
-        name: "".join(c if c.isalnum() or c in "._-" else "_" for c in name).lstrip(".") or "output"
-        for name in outputs
-    }
-    if len(set(names.values())) < len(names):
-        names = {name: f"{number}_{text}" for number, (name, text) in enumerate(names.items())}
-    write_places(
-        {
-            place_below(folder, f"{names[name]}.npy"): encode(array)
-            for name, array in outputs.items()
-        }
-    )
+    plan, count = session.plan, len(next(iter(inputs.values())))
+    session.expected = count
+    if kept is None:
+        return session.outputs(**inputs)
+    images = max((step.lowered.images for step in plan.machine_steps), default=1)
+    chunk = -(-CHUNK // images) * images
+    try:
+        while kept.done < count:
+            session.behind = kept.done
+            part = {name: array[kept.done : kept.done + chunk] for name, array in inputs.items()}
+            kept.add(session.outputs(**part))
+    except KeyboardInterrupt:
+        if kept.done:
+            console.note(
+                f"{kept.done:,} of {count:,} inputs are kept in {kept.folder}; the same command "
+                f"with --resume goes on"
+            )
+        raise
+    return kept.finish([port.name for port in plan.outputs])
 
 
 def _show(console, args, plan, info, report, rates, found):

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from ..errors import Exit, InputError
 from ..options import add_trace
-from ..outputs import check_folder
+from ..outputs import check_folder, check_output
 
 
 def arguments(parser):
@@ -87,6 +87,7 @@ def _traced(args):
         )
     if not path.endswith(f".{kind}"):
         raise InputError(f"--{kind} {path}: expected a name that ends in .{kind}")
+    check_output(path, f"--{kind}")
     return f"{args.on}{'&' if '?' in args.on else '?'}{urlencode({'trace': path})}"
 
 

@@ -8,6 +8,7 @@ if anything is. A virtual board can be tested too.
 import json
 import sys
 
+from ..console import is_terminal
 from ..errors import Exit
 from ..outputs import check_output, write_output
 
@@ -31,7 +32,7 @@ def run(args, console):
         check_output(args.report, "--report")
     looks = (
         None
-        if args.yes or not sys.stdin.isatty()
+        if args.yes or not is_terminal(sys.stdin)
         else lambda question: input(f"{question} [y/n] ").strip().lower().startswith("y")
     )
     with console.progress() as progress:

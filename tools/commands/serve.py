@@ -7,6 +7,7 @@ The board keeps its memory and its core between them, as a physical one does.
 """
 
 from ..errors import Exit, InputError, TargetError
+from ..outputs import check_output
 
 
 def arguments(parser):
@@ -30,17 +31,18 @@ def arguments(parser):
 
 def run(args, console):
     from ..targets.names import parse_target
+    from ..targets.serial_port import public_name
 
     parsed = parse_target(args.target)
+    target = public_name(args.target)
     if parsed.kind != "sim":
-        raise TargetError(
-            f"target {args.target}: only a virtual board can be served, sim:<board>/<isa>"
-        )
+        raise TargetError(f"target {target}: only a virtual board can be served, sim:<board>/<isa>")
     if parsed.options.get("load") == "direct":
         raise TargetError(
-            f"target {args.target}: a served board is loaded over its link alone; leave "
-            f"load=direct out"
+            f"target {target}: a served board is loaded over its link alone; leave load=direct out"
         )
+    if args.link is not None:
+        check_output(args.link, "--link")
     framed = parsed.options.get("link") != "uartbone"
     address, token = _place(args, framed)
     from ..serve import PtyEndpoint, SocketEndpoint, serve
@@ -54,7 +56,7 @@ def run(args, console):
             endpoint.publish()
             console.result(
                 {
-                    "target": args.target,
+                    "target": target,
                     "port": endpoint.name,
                     "clock_hz": board.clock_hz,
                     "token": token,
@@ -62,10 +64,9 @@ def run(args, console):
             )
             shown = endpoint.name + (f"?token={token}" if token else "")
             console.out(
-                f'{args.target} is at {endpoint.name}, for example: quintet run JOB --on "{shown}"'
+                f'{target} is at {endpoint.name}, for example: quintet run JOB --on "{shown}"'
             )
-            with _terminated_as_interrupted():
-                serve(board, endpoint, framed=framed)
+            serve(board, endpoint, framed=framed)
     finally:
         endpoint.close()
     return Exit.OK
@@ -100,22 +101,3 @@ def _place(args, framed):
             f"--socket {args.socket}: UARTBone knows no tokens; serve it on 127.0.0.1, without one"
         )
     return (host, port), token
-
-
-def _terminated_as_interrupted():
-    """A terminated server cleans up like an interrupted one."""
-    import signal
-    from contextlib import contextmanager
-
-    @contextmanager
-    def handler():
-        def interrupt(*_):
-            raise KeyboardInterrupt
-
-        before = signal.signal(signal.SIGTERM, interrupt)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGTERM, before)
-
-    return handler()

@@ -18,8 +18,8 @@ from .quantise.scales import ScaleConflict
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
 
-#: Inputs that calibration looks at, at most.
-MOST_CALIBRATION = 256
+#: Inputs that calibration looks at, at most; of a dry run, whose numbers nobody computes with.
+MOST_CALIBRATION, FEW = 256, 2
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class Options:
     ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
     nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at
-    most; ``None``: as many as the slower of core and line has use for.
+    most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
+    looked at, so that scales are taken as they come, of few inputs.
     """
 
     bits: int | None = None
@@ -37,6 +38,7 @@ class Options:
     percentile: float | None = None
     host_steps: bool = False
     images: int | None = 1
+    dry: bool = False
 
 
 @dataclass
@@ -189,8 +191,9 @@ def _apart(parts, names):
 
 def _steps(made, calibration, options, progress):
     """Steps of an outline, those of the machine quantised, and these alone."""
+    most = FEW if options.dry else MOST_CALIBRATION
     values = {
-        port.tensor: to_graph(port, np.asarray(calibration[port.name])[:MOST_CALIBRATION])
+        port.tensor: to_graph(port, np.asarray(calibration[port.name])[:most])
         for port in made.graph.inputs
     }
     steps, parts = [], []
@@ -205,7 +208,7 @@ def _steps(made, calibration, options, progress):
                 given,
                 bits=options.bits,
                 equalise=options.equalise,
-                percentile=options.percentile,
+                percentile=100 if options.dry else options.percentile,
             )
             parts.append(quantised)
             steps.append(quantised)

@@ -38,7 +38,10 @@ def to_graph(port, values):
 
 def from_graph(port, values):
     """What the user gets of the output ``port``, out of the graph's tensor."""
-    values = np.asarray(values).transpose(0, *(int(axis) + 1 for axis in np.argsort(port.order)))
+    values = np.asarray(values)
+    if not port.shape:  # the tensor may have axes of one element
+        values = values.reshape(len(values))
+    values = values.transpose(0, *(int(axis) + 1 for axis in np.argsort(port.order)))
     if port.scale is None:
         return values
     low = -(1 << port.bits - 1) if port.signed else 0

@@ -103,7 +103,8 @@ class MemoryMap:
                 f"      <name>{name.upper()}</name>",
                 f"      <baseAddress>0x{base:08X}</baseAddress>",
                 f"      "
-                f"<addressBlock><offset>0</offset><size>0x{size:X}</size><usage>registers</usage></addressBlock>",
+                f"<addressBlock><offset>0</offset><size>0x{size:X}</size>"
+                "<usage>registers</usage></addressBlock>",
                 "      <registers>",
             ]
             for r in registers:

@@ -121,7 +121,7 @@ module {name}_tb;
     $finish;
   end
 endmodule
-"""
+"""  # noqa: E501
 
 
 def test_bench(job, *, name, preset, params, beat_bytes, memory_size, domain=None):
@@ -151,13 +151,10 @@ def test_bench(job, *, name, preset, params, beat_bytes, memory_size, domain=Non
     for part in result.image.parts:
         memory[part.at : part.at + len(part.data)] = part.data
         used.update(range(part.at // beat_bytes, -(-(part.at + len(part.data)) // beat_bytes)))
-    contents = [
-        (
-            f"    memory[{beat}] = "
-            f"{8 * beat_bytes}'h{int.from_bytes(memory[beat * beat_bytes :][:beat_bytes], 'little'):x};"
-        )
-        for beat in sorted(used)
-    ]
+    contents = []
+    for beat in sorted(used):
+        value = int.from_bytes(memory[beat * beat_bytes :][:beat_bytes], "little")
+        contents.append(f"    memory[{beat}] = {8 * beat_bytes}'h{value:x};")
     registers = []
     for register, value in result.image.registers.items():
         kind, offset = model.registers.find(register)

@@ -3,33 +3,23 @@
 :class:`~.job.Job`."""
 
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
 
-from ...gateware.isa.files import FileError, read_bytes
+from ...gateware.isa.files import FileError
 from ..errors import JobError, suggestion
+from ..text import visible
+from ..toml_files import TomlError, read_toml
 from .recognition import read_recognition
 from .runs import Run
 from .tensors import FileLoad, Save
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+__all__ = ["Table", "read_job", "read_save"]
 
-__all__ = ["Table", "read_job", "read_save", "visible"]
-
-_MOST_JOB = 1 << 20
 _MOST_DIMENSIONS = 32
 _TOP = ("core", "program", "program_at", "params", "registers", "run", "load", "save", "limits")
 _KINDS = {str: "a string", int: "an integer", dict: "a table", list: "an array"}
-
-
-def visible(text):
-    """``text`` with what would break a line or hide written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _typed(value, kind):
@@ -108,23 +98,13 @@ def read_job(path):
     """
     path = Path(path)
     try:
-        text = read_bytes(path, _MOST_JOB).decode("utf-8")
+        values = read_toml(path)
     except FileError as error:
         raise JobError(
             f"{error.path}: {'no such job file' if error.missing else error.trouble}"
         ) from None
-    except UnicodeDecodeError as error:
-        raise JobError(
-            f"{path}: not UTF-8 text (byte {error.start}); expected a TOML job file"
-        ) from None
-    try:
-        # The TOML standard's line end is bare; files from Windows have both.
-        values = tomllib.loads(text.replace("\r\n", "\n").removeprefix("\ufeff"))
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # a number of too many digits is a ValueError of another kind
-        raise JobError(f"{path}: not TOML: {error}") from None
+    except TomlError as error:
+        raise JobError(str(error)) from None
     top = Table(path, "", values)
     top.only(_TOP)
     folder = path.parent

@@ -12,8 +12,9 @@ import numpy as np
 
 from ..errors import JobError
 from ..outputs import place_below, write_places
+from ..text import visible
 from .arrays import encode
-from .reading import Table, read_save, visible
+from .reading import Table, read_save
 from .runs import Source
 from .tensors import FileLoad
 

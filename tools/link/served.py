@@ -4,6 +4,7 @@
 
 import struct
 
+from ..text import visible
 from .errors import LinkError, RefusedError
 from .frames import LONGEST
 from .notices import Notice, decode_notice, encode_notice
@@ -84,7 +85,7 @@ class ServedPipe(Pipe):
             elif notice[0] == Notice.REFUSED:
                 self.close()
                 text = notice[1].decode("ascii", "replace")
-                raise RefusedError("".join(c if c.isprintable() else "?" for c in text))
+                raise RefusedError(visible(text))
         if len(self._rest) > LONGEST:
             self._heard += self._rest  # no frame; the client counts what is damaged
             self._rest = bytearray()

@@ -295,11 +295,10 @@ def compare(netlist, virtual):
             names = [
                 name for name in theirs.counters if ours.counters.get(name) != theirs.counters[name]
             ]
-            yield (
-                f"{ours.name}: counters differ, "
-                f"{', '.join(f'{n} {ours.counters.get(n)} of {theirs.counters[n]}' for n in names)} "
-                f"(netlist, virtual board)"
+            each = ", ".join(
+                f"{name} {ours.counters.get(name)} of {theirs.counters[name]}" for name in names
             )
+            yield f"{ours.name}: counters differ, {each} (netlist, virtual board)"
         elif ours != theirs:
             yield f"{ours.name}: {ours.found} (netlist), {theirs.found} (virtual board)"
     for ours, theirs in zip_longest(netlist.heard, virtual.heard, fillvalue="nothing more"):

@@ -3,9 +3,9 @@
 chip itself is told."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
+from ...gateware.processes import run_child
 from ..build.logs import TOP, BuildError
 from ..build.toolchain import find_tool, run_tool
 from ..errors import InputError, NoDeviceError
@@ -58,7 +58,7 @@ def read_back(folder, board):
     for name in (f"{TOP}.asc", f"{TOP}.pcf"):
         if not (folder / name).is_file():
             raise InputError(f"{folder}: no {name}; expected the folder of a build that was routed")
-    done = subprocess.run(
+    done = run_child(
         [find_icebox(), "-s", "-n", TOP, "-p", f"{TOP}.pcf", f"{TOP}.asc"],
         cwd=folder,
         capture_output=True,

@@ -12,6 +12,7 @@ from ...boards.virtual.cache import BuildCache
 from ...boards.virtual.compile import CompileError
 from ...boards.virtual.native import Native
 from ...boards.virtual.toolchain import digest, find_compiler
+from ...gateware.processes import run_child
 from .netlist import HIGH, LOW, NetlistError
 
 __all__ = ["NetlistSimulation"]
@@ -95,11 +96,9 @@ def _library(cache):
     }
 
     def build(folder):
-        import subprocess
-
         for name, data in sources.items():
             (folder / name).write_bytes(data)
-        done = subprocess.run(
+        done = run_child(
             [*compiler.command, *_FLAGS, "-I.", "simulator.cpp", "-o", "library.so"],
             cwd=folder,
             capture_output=True,

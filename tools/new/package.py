@@ -54,7 +54,7 @@ A core for quintet. `pip install -e .` makes quintet find it; `pytest` compares 
     quintet verify programs/polynomial.toml --on sim:ulx3s-25f/{name} --against model
 
 What to change first: `src/{name}/isa.py`, the table of instructions, then `model.py`, then `core.py`.
-""",
+""",  # noqa: E501
     "board": """\
 # {title}
 
@@ -64,7 +64,7 @@ A board for quintet. `pip install -e .` makes quintet find it; `pytest` checks i
     quintet build {name} opentpu
 
 What to change first: `src/{name}/__init__.py`, the description of the board.
-""",
+""",  # noqa: E501
 }
 
 

@@ -217,7 +217,7 @@ What all cores share: one implementation (`gateware/shell/control.py`), one load
 its first 256 bytes are those below, the ISA's own registers follow from 0x100 (`docs/reference/`). Registers have 32
 bits, little-endian; 64-bit values are two registers, low word first. Only whole words are written. Reads have no side
 effect. Writes while busy are ignored, those of `control` excepted.
-"""
+"""  # noqa: E501
 
 _RUN = """\
 ## A run
@@ -232,7 +232,7 @@ _RUN = """\
 * `cnt_work` and the four stalls add up to `cnt_cycles`. Counters are cleared by start and hold after the end of a run;
   while a run lasts they read unspecified values.
 * The cycle limit of a job is kept by the host (status, then abort).
-"""
+"""  # noqa: E501
 
 
 def control_block_page():

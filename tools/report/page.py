@@ -2,12 +2,13 @@
 """The page: sections of tables, facts and charts as one HTML file that fetches nothing, in light
 and dark, on a phone and on paper."""
 
+import html
 import json
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 
 from ..errors import InputError
+from ..text import visible_lines
 
 __all__ = [
     "MOST_BYTES",
@@ -33,7 +34,7 @@ for (const place of document.querySelectorAll(".chart")) {
   vegaEmbed(place, JSON.parse(place.querySelector("script").textContent), {renderer: "svg", actions: false})
     .then(() => { place.dataset.drawn = "yes"; }, error => { place.textContent = "This chart could not be drawn: " + error.message; console.error(error); });
 }
-"""
+"""  # noqa: E501
 
 
 class Wrong(str):
@@ -56,6 +57,12 @@ class Page:
             self.sections.append((heading, parts))
 
 
+def escape(words):
+    """Words for a page, those of files among them: nothing of them is markup, or turns the
+    direction of writing."""
+    return html.escape(visible_lines(str(words)))
+
+
 def text(words, kind=""):
     """A paragraph; ``kind``: ``soft`` or ``warning``."""
     return f"<p{_class(kind)}>{escape(words)}</p>" if words else ""
@@ -69,7 +76,7 @@ def items(lines):
 def facts(pairs):
     """Names and values side by side; those whose value is ``None`` are left out."""
     rows = "".join(
-        f"<div><dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd></div>"
+        f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
         for name, value in pairs
         if value is not None
     )
@@ -99,7 +106,8 @@ def table(columns, rows):
 
 
 def _cell(value, number):
-    return f"<td{_class(' '.join(['number'] * number + ['bad'] * isinstance(value, Wrong)))}>{escape(str(value))}</td>"
+    classes = ["number"] * number + ["bad"] * isinstance(value, Wrong)
+    return f"<td{_class(' '.join(classes))}>{escape(value)}</td>"
 
 
 def _class(names):
@@ -108,10 +116,19 @@ def _class(names):
 
 def chart(specification):
     """A place for a chart, with its Vega-Lite specification."""
-    inside = json.dumps(specification, separators=(",", ":"), allow_nan=False).replace(
+    inside = json.dumps(_safe(specification), separators=(",", ":"), allow_nan=False).replace(
         "<", "\\u003c"
     )
     return f'<div class="chart"><script type="application/json">{inside}</script></div>'
+
+
+def _safe(value):
+    """A chart's specification without signs that turn the direction of writing."""
+    if isinstance(value, str):
+        return visible_lines(value)
+    if isinstance(value, dict):
+        return {_safe(key): _safe(part) for key, part in value.items()}
+    return [_safe(part) for part in value] if isinstance(value, list) else value
 
 
 def render(page):
@@ -147,7 +164,7 @@ def render(page):
 {sections}</main>
 <footer>Made by quintet report.</footer>
 {code}</body></html>
-"""
+"""  # noqa: E501
     size = len(made.encode())
     if size > MOST_BYTES:
         raise InputError(

@@ -22,6 +22,32 @@ GREETING, PARTING = 5.0, 2.0
 #: Callers that are attended to beside the one that is served.
 CALLERS = 32
 
+#: How a request of HTTP begins. A page in a browser may send one anywhere, with a body of its
+#: choice, which a board would take for frames.
+_HTTP = tuple(
+    f"{method} ".encode()
+    for method in (
+        "CONNECT",
+        "DELETE",
+        "GET",
+        "HEAD",
+        "OPTIONS",
+        "PATCH",
+        "POST",
+        "PRI",
+        "PUT",
+        "TRACE",
+    )
+)
+
+
+def _looks_like_http(data):
+    """Whether a connection that begins with ``data`` speaks HTTP; ``None`` where more bytes will
+    tell."""
+    if data.startswith(_HTTP):
+        return True
+    return None if any(method.startswith(data) for method in _HTTP) else False
+
 
 class _Caller:
     """A connection that is not served: its token is awaited, or (``refused``) its end, for its
@@ -62,6 +88,8 @@ class SocketEndpoint:
         self._listener.setblocking(False)
         self._token = token
         self._client, self._first = None, b""
+        #: First bytes of the host, held while they may be the beginning of HTTP.
+        self._opening = None
         self._callers = []
         self.name = f"socket://{address_text(host, self._listener.getsockname()[1])}"
 
@@ -98,17 +126,32 @@ class SocketEndpoint:
                     break
                 data += piece
             else:
-                return False, bytes(data)
+                return self._screened(bytes(data))
         except (BlockingIOError, InterruptedError):
-            return False, bytes(data)
+            return self._screened(bytes(data))
         except OSError:
             pass
         self._drop()
         return True, b""
 
+    def _screened(self, data):
+        """Whether the host was sent away, and what goes on to the board: nothing of one that speaks
+        HTTP."""
+        if self._opening is None:
+            return False, data
+        self._opening += data
+        speaks_http = _looks_like_http(self._opening)
+        if speaks_http is None:
+            return False, b""
+        data, self._opening = self._opening, None
+        if speaks_http:
+            self._drop()
+            return True, b""
+        return False, data
+
     def _drop(self):
         self._client.close()
-        self._client, self._first = None, b""
+        self._client, self._first, self._opening = None, b"", None
 
     def _accept(self):
         try:
@@ -117,10 +160,13 @@ class SocketEndpoint:
             return  # it has gone already
         connection.setblocking(False)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # A host whose machine vanished would be served for ever.
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         caller = _Caller(connection, GREETING)
         if len(self._callers) >= CALLERS:
-            connection.close()
-        elif self._token is None:
+            # The oldest that has said nothing, so that nobody is locked out by the silent.
+            self._dismiss(min(self._callers, key=lambda other: bool(other.heard)))
+        if self._token is None:
             self._admit(caller)
         else:
             self._callers.append(caller)
@@ -131,6 +177,8 @@ class SocketEndpoint:
             self._callers.remove(caller)
         if self._client is None:
             self._client, self._first = caller.socket, bytes(caller.heard)
+            # Who has shown the token is no page of a browser.
+            self._opening = b"" if self._token is None else None
         else:
             self._refuse(caller, BUSY)
 
@@ -149,6 +197,9 @@ class SocketEndpoint:
 
     def _judge(self, caller):
         """By the first frame."""
+        if _looks_like_http(bytes(caller.heard)):
+            self._dismiss(caller)
+            return
         start = bytes(caller.heard).lstrip(b"\0")
         greeting, end, _ = start.partition(b"\0")
         if not end and len(greeting) <= LONGEST:

@@ -3,6 +3,7 @@
 
 import os
 import random
+import shutil
 
 import pytest
 from amaranth import Assert, Module, Signal
@@ -10,7 +11,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from quintet.boards.virtual import fst, toolchain
-from quintet.boards.virtual.cache import BuildCache
+from quintet.boards.virtual.cache import BuildCache, CacheError
 from quintet.boards.virtual.compile import CompileError, build_library
 from quintet.boards.virtual.simulation import Simulation, SimulationError
 
@@ -224,6 +225,54 @@ def test_cache_entry_appears_whole_or_not_at_all(tmp_path):
     folder, fresh = cache.entry("key", lambda f: (f / "whole").write_text("x"))
     assert fresh and (folder / "whole").exists()
     assert cache.entry("key", broken) == (folder, False)
+
+
+@pytest.mark.parametrize("damage", ["empty", "truncated", "gone", "sums", "link"])
+def test_a_damaged_entry_is_built_again(tmp_path, damage):
+    said = []
+    cache = BuildCache(tmp_path, said.append)
+
+    def build(folder):
+        (folder / "library.so").write_bytes(bytes(1000))
+
+    folder, _ = cache.entry("key", build)
+    cache.name("other", folder)
+    path = folder / "library.so"
+    match damage:
+        case "empty":
+            path.write_bytes(b"")
+        case "truncated":
+            path.write_bytes(bytes(999))
+        case "gone":
+            path.unlink()
+        case "sums":
+            (folder / "sums.json").write_text("{")
+        case "link":
+            shutil.rmtree(folder)
+            folder.symlink_to("nowhere")
+    assert cache.named("other") is None
+    again, fresh = cache.entry("key", build)
+    assert (again, fresh) == (folder, True) and path.read_bytes() == bytes(1000)
+    assert said == [f"{folder} is damaged; it is built again"]
+    assert cache.entry("key", build) == (folder, False)
+    assert not list(tmp_path.glob("removed.*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="owners of POSIX")
+def test_a_cache_that_others_can_write_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("QUINTET_CACHE", str(tmp_path / "cache"))
+    cache = BuildCache()
+    folder, _ = cache.entry("key", lambda f: None)
+    assert not folder.stat().st_mode & 0o022
+    cache.folder.chmod(0o777)
+    with pytest.raises(CacheError, match="others can write it: expected a folder that only you"):
+        cache.entry("key", lambda f: None)
+    with pytest.raises(CacheError, match="others can write it"):
+        cache.named("key")
+    # The folder that is taken unasked is put right instead: it may stem from a shared umask.
+    monkeypatch.delenv("QUINTET_CACHE")
+    assert cache.entry("key", lambda f: None) == (folder, False)
+    assert not cache.folder.stat().st_mode & 0o022
 
 
 def test_cache_drops_what_is_long_unused(tmp_path):

@@ -4,6 +4,7 @@
 import dataclasses
 import gc
 import os
+import shutil
 import time
 import warnings
 from types import SimpleNamespace
@@ -199,7 +200,7 @@ def test_a_name_whose_entry_is_gone_is_forgotten(tmp_path):
     assert cache.named("board-1") is None
     cache.name("board-1", folder)
     assert cache.named("board-1") == folder
-    folder.rmdir()
+    shutil.rmtree(folder)
     assert cache.named("board-1") is None and not (tmp_path / "board-1").exists()
     other, _ = cache.entry("lib-2", lambda f: None)
     cache.name("board-1", other)

@@ -42,7 +42,7 @@ extern "C" uint64_t play(const TimelineRow *rows, uint64_t count, const uint32_t
 	*full = t.full;
 	return t.slices.size();
 }
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="session")

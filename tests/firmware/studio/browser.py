@@ -61,7 +61,7 @@ class Page:
         )
         return self.driver.execute_script(
             """return Object.fromEntries([...document.querySelectorAll("article[data-answer='" + arguments[0] + "']")].map(card =>
-            [card.dataset.isa, Object.fromEntries(["class", "cycles", "time", "equal"].map(name => [name, card.querySelector("." + name).textContent]))]))""",
+            [card.dataset.isa, Object.fromEntries(["class", "cycles", "time", "equal"].map(name => [name, card.querySelector("." + name).textContent]))]))""",  # noqa: E501
             request,
         )
 

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The studio without a browser: pictures, requests, who may ask, what machines tell."""
 
+import asyncio
 import base64
 import io
 import json
 import queue
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ pytest.importorskip("onnx")
 from starlette.testclient import TestClient
 
 from quintet.firmware import digits
-from quintet.firmware.studio import application
+from quintet.firmware.studio import application, command
 from quintet.firmware.studio.machine import Machine
 from quintet.firmware.studio.networks import DigitsNetwork, PlanNetwork
 from quintet.firmware.studio.pictures import (
@@ -247,7 +250,7 @@ def test_closing_does_not_wait_for_what_takes_long(monkeypatch):
 
     from quintet.firmware.studio import machine
 
-    monkeypatch.setattr(machine, "_PATIENCE", 0.05)
+    monkeypatch.setattr(machine, "PATIENCE", 0.05)
     begun, go_on = threading.Event(), threading.Event()
     slow = Machine("model:opu", "opu", "golden model", lambda event: None)
     slow._put(lambda: (begun.set(), go_on.wait(60)))
@@ -384,6 +387,75 @@ def test_bodies(client, monkeypatch):
     assert post(b"[]").json()["error"] == "expected an object"
     assert post(b" " * (application.MOST_BYTES + 1)).status_code == 413
     assert post(json.dumps(GOOD)).status_code == 200
+
+
+def test_bodies_that_take_too_long(studio, monkeypatch):
+    """Asked as a server asks it: a client of tests sends whole bodies."""
+    monkeypatch.setattr(application, "BODY_SECONDS", 0.1)
+    made, sent = application.make_application(studio, TOKEN, PORT), []
+
+    async def receive():
+        await asyncio.sleep(0.03)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [*OWN.items(), ("Host", f"127.0.0.1:{PORT}")]
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": f"/{TOKEN}/api/recognise",
+        "query_string": b"",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in headers],
+    }
+    asyncio.run(made(scope, receive, send))
+    assert sent[0]["status"] == 408 and b"no whole body in 0.1 s" in sent[1]["body"]
+
+
+def test_streams_of_events_are_few(client, studio):
+    listeners = [studio.listen() for _ in range(application.MOST_LISTENERS)]
+    answer = client.get(f"/{TOKEN}/api/events")
+    assert answer.status_code == 503 and "16 pages look on: close one" in answer.json()["error"]
+    assert client.post(f"/{TOKEN}/api/recognise", json=GOOD, headers=OWN).status_code == 200
+    for listener in listeners:
+        studio.leave(listener)
+
+
+def npy_header(shape):
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        npy_header("(1000000000000, 1000000)") + bytes(64),
+        npy_header("(" * 60 + ")" * 60),
+        npy_header("(-1,)"),
+        b"PK\x03\x04" + bytes(60),
+        b"PK\x05\x06" + bytes(18),
+        b"\x93NUMPY",
+        b"",
+    ],
+    ids=["huge", "nested", "negative", "zip", "empty zip", "cut off", "nothing"],
+)
+def test_uploads_that_are_no_arrays(data):
+    with pytest.raises(InputError, match="this is no .npy of numbers"):
+        npy_values(data, (8, 8))
+
+
+def test_a_browser_is_shown_a_file_of_this_user_alone(monkeypatch):
+    """The address holds the token; a command line could be read by all users."""
+    shown = []
+    monkeypatch.setattr("webbrowser.open", shown.append)
+    with command._shown_in_browser("http://127.0.0.1:1/secret/"):
+        (place,) = shown
+        assert place.startswith("file://") and "secret" not in place
+        path = Path(unquote(urlsplit(place).path))
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert 'content="0;url=http://127.0.0.1:1/secret/"' in path.read_text()
+    assert not path.exists()
 
 
 # Who may ask

@@ -203,7 +203,7 @@ int main(int argc, char **argv) {
         std::cout << chip.dq() << "\n";
     }
 }
-"""
+"""  # noqa: E501
     )
     compiler = next(
         ([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),

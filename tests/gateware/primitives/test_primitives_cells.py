@@ -56,7 +56,7 @@ int main() {
     }
     return seen > CYCLES / 2 ? 0 : 2;
 }
-"""
+"""  # noqa: E501
 INPUTS = {"write": 1, "at": 14, "from": 14, "data": 64, "other": 64}
 
 

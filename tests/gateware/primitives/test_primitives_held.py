@@ -40,7 +40,7 @@ int main() {
     }
     return loaded ? 0 : 2;
 }
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ int main() {
     }
     return since > 3 ? 0 : 2;
 }
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.parametrize(

@@ -175,6 +175,20 @@ def test_compile_for_a_port_that_is_not_there(capsys, tmp_path):
     assert not any(tmp_path.iterdir())
 
 
+def test_dry_run_looks_at_few_inputs_and_searches_for_no_scales(monkeypatch, capsys, tmp_path):
+    from quintet.tools.compiler import planning
+
+    asked, real = [], planning.quantise
+
+    def quantise(part, backend, given, **options):
+        asked.append((max(map(len, given.values())), options["percentile"]))
+        return real(part, backend, given, **options)
+
+    monkeypatch.setattr(planning, "quantise", quantise)
+    said(capsys, "compile", MODEL, "--for", "model:opu", "--dry-run")
+    assert asked and set(asked) == {(planning.FEW, 100)}
+
+
 def test_dry_run_needs_no_calibration_and_says_so(capsys, tmp_path):
     found = said(capsys, "compile", MODEL, "--for", "icebreaker/opu", "--dry-run")
     assert (

@@ -32,7 +32,9 @@ def save(path, nodes, constants, shape=("b", 8), result=None):
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, result)],
         [
-            numpy_helper.from_array(np.asarray(array, np.float32), name)
+            numpy_helper.from_array(
+                np.asarray(array, np.int64 if name == "axes" else np.float32), name
+            )
             for name, array in constants.items()
         ],
     )
@@ -90,6 +92,23 @@ def test_a_result_without_axes(isa, tmp_path):
     x = np.random.default_rng(1).normal(size=(12, 8)).astype(np.float32)
     with compile_model(str(tmp_path / "net.onnx"), f"model:{isa}", calibration=x).open() as session:
         y = np.asarray(session(x))
+    assert y.shape == (12,) and np.abs(y - x.sum(axis=1)).max() < 0.2
+
+
+@pytest.mark.parametrize("isa", backend_names())
+@pytest.mark.parametrize("kind", ["product with a vector", "last axis squeezed"])
+def test_a_result_whose_only_axis_counts_inputs(isa, kind, tmp_path):
+    vector = kind == "product with a vector"
+    nodes, constants = [helper.make_node("MatMul", ["x", "w"], ["y" if vector else "d"])], {}
+    if not vector:
+        nodes.append(helper.make_node("Squeeze", ["d", "axes"], ["y"]))
+        constants["axes"] = np.array([1])
+    constants["w"] = np.ones(8 if vector else (8, 1))
+    save(tmp_path / "net.onnx", nodes, constants)
+    x = np.random.default_rng(1).normal(size=(12, 8)).astype(np.float32)
+    with compile_model(str(tmp_path / "net.onnx"), f"model:{isa}", calibration=x).open() as session:
+        y = np.asarray(session(x))
+        assert np.asarray(session(x[:1])).shape == (1,)
     assert y.shape == (12,) and np.abs(y - x.sum(axis=1)).max() < 0.2
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Plans in folders, sessions on targets, and the comparison of every tensor."""
 
+import hashlib
 import json
 import shutil
 from dataclasses import replace
@@ -12,6 +13,7 @@ from quintet.gateware.cores import open_room
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.plan import HostStep, MachineStep, Plan, PlanError, load_plan, save_plan
+from quintet.tools.compiler.plan.schema import LOWERED, STEPS, SUMMARY, check_fields
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.values import check_inputs
 from quintet.tools.compiler.verification import random_inputs, reference_tensors, verify_plan
@@ -133,13 +135,13 @@ def test_missing_and_changed_files_are_named(pim_plan, tmp_path):
         (lambda text: "\xff", "plan.toml: "),
         (
             lambda text: text.replace("[params]", "[parameters]"),
-            "the plan is damaged: KeyError: 'params'",
+            "params is missing: expected a table of build parameters",
         ),
         (
             lambda text: text.replace("lanes = 4", "lanes = 8"),
             "params_hash does not belong to these params",
         ),
-        (lambda text: text + '"../../x" = "0"\n', "expected the name of a file in this folder"),
+        (lambda text: text + '"../../x" = "0"\n', "expected a table of file names of this folder"),
     ],
 )
 def test_damaged_summaries(pim_plan, tmp_path, change, message):
@@ -147,6 +149,75 @@ def test_damaged_summaries(pim_plan, tmp_path, change, message):
     path = tmp_path / "net" / "plan.toml"
     path.write_bytes(change(path.read_text()).encode("latin-1"))
     with pytest.raises(PlanError, match=message):
+        load_plan(tmp_path / "net")
+
+
+#: What no field of a plan may be; each is of another type than most fields.
+WRONG = ("x\n", -1, 1 << 64, 1.5, True, [], {}, ["x"], {"x": []}, None)
+
+
+def changed_json(change, tmp_path):
+    """Changes steps.json, and its digest in the summary."""
+    path, summary = tmp_path / "net" / "steps.json", tmp_path / "net" / "plan.toml"
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
+    body = json.loads(path.read_bytes())
+    change(body)
+    path.write_text(json.dumps(body))
+    after = hashlib.sha256(path.read_bytes()).hexdigest()
+    summary.write_text(summary.read_text().replace(before, after))
+
+
+@pytest.mark.parametrize(
+    "fields, place",
+    [
+        pytest.param(STEPS, lambda body: body, id="steps"),
+        pytest.param(LOWERED, lambda body: body["steps"][0]["lowered"], id="program"),
+    ],
+)
+def test_every_field_of_the_steps_is_checked(pim_plan, tmp_path, fields, place):
+    for field in fields:
+        for wrong in WRONG:
+            if field.kind.holds(wrong):
+                continue
+            save_plan(pim_plan, tmp_path / "net")
+            changed_json(lambda body, f=field, w=wrong: place(body).update({f.name: w}), tmp_path)
+            with pytest.raises(PlanError, match=rf"{field.name} = .*: expected "):
+                load_plan(tmp_path / "net")
+        save_plan(pim_plan, tmp_path / "net")
+        changed_json(lambda body, f=field: place(body).pop(f.name), tmp_path)
+        with pytest.raises(PlanError, match=f"{field.name} is missing: expected "):
+            load_plan(tmp_path / "net")
+
+
+def test_every_field_of_the_summary_is_checked(pim_plan, tmp_path):
+    for field in SUMMARY:
+        for wrong in WRONG:
+            if wrong is None or field.kind.holds(wrong):
+                continue
+            check = {f.name: None for f in SUMMARY} | {field.name: wrong}
+            only = tuple(f for f in SUMMARY if f is field)
+            with pytest.raises(PlanError, match=rf"plan.toml: {field.name} = .*: expected "):
+                check_fields("plan.toml", check, only)
+    save_plan(pim_plan, tmp_path / "net")
+    path = tmp_path / "net" / "plan.toml"
+    text = path.read_text()
+    for line, wrong in [
+        ('isa = "pim"', "isa = {}"),
+        ('isa = "pim"', 'isa = "other"'),
+        ("memory_size = 1048576", 'memory_size = "x"'),
+        ("memory_size = 1048576", "memory_size = 0"),
+        ("[params]", "[params]\nx = [1]"),
+    ]:
+        assert line in text
+        path.write_text(text.replace(line, wrong))
+        with pytest.raises(PlanError, match=r"plan.toml: (isa|memory_size|params) = .*: expected "):
+            load_plan(tmp_path / "net")
+    for name in ("", ".", "..", "a/b"):
+        path.write_text(text + f'"{name}" = "{"0" * 64}"\n')
+        with pytest.raises(PlanError, match="expected a table of file names of this folder"):
+            load_plan(tmp_path / "net")
+    path.write_text(text.partition("[sha256]")[0].replace("[params]", 'sha256 = "."\n[params]'))
+    with pytest.raises(PlanError, match=r"sha256 = '\.': expected a table of file names"):
         load_plan(tmp_path / "net")
 
 

@@ -136,7 +136,7 @@ def test_a_page_opens_without_a_network(chromium, pages, kind, width, scheme, gr
         return {fetched: performance.getEntriesByType('resource').map(entry => entry.name), drawn: charts.filter(place => place.dataset.drawn === 'yes').length, charts: charts.length,
                 wide: document.documentElement.scrollWidth, room: window.innerWidth, ground: getComputedStyle(document.body).backgroundColor,
                 narrow: charts.every(place => place.querySelector('svg').getBoundingClientRect().width <= place.clientWidth + 1),
-                marks: charts.every(place => place.querySelectorAll('svg path, svg line').length > 1)}""")
+                marks: charts.every(place => place.querySelectorAll('svg path, svg line').length > 1)}""")  # noqa: E501
     assert complaints(chromium) == [] and found["fetched"] == []
     assert found["drawn"] == found["charts"] >= PAGES[kind] and found["marks"]
     assert found["wide"] <= found["room"] and found["narrow"], found

@@ -302,7 +302,7 @@ def test_without_the_library(module, name, tmp_path, monkeypatch, capsys):
         (["nothing.json"], "nothing.json cannot be read (No such file or directory)"),
         (["{run}", "-o", "nowhere/x.html"], "-o nowhere/x.html: no such folder: nowhere"),
         (["{run}", "-o", ""], "-o '': expected the name of a file"),
-        (["{run}", "-o", "."], "cannot write .: "),
+        (["{run}", "-o", "."], "-o .: is a folder; expected the name of a file"),
         ([], "the following arguments are required: result"),
     ],
 )

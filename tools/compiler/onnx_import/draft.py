@@ -261,7 +261,9 @@ class Draft:
                 order[long[0]] = axis
             elif not long and spare:
                 order[spare.pop()] = axis
-        if len(order) != len(view.shape) or len(order) != len(user):
+        if not user and view.shape:  # a number an input, whatever axes of one element it has
+            tensor = view.tensor
+        elif len(order) != len(view.shape) or len(order) != len(user):
             tensor = self.ordered(view, user)
             order = {axis: axis for axis in range(len(user))}
         else:

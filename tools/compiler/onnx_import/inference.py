@@ -6,6 +6,8 @@ import json
 import subprocess
 import sys
 
+from ....gateware.processes import run_child
+
 __all__ = ["inferred_shapes"]
 
 _SECONDS = 20
@@ -40,7 +42,7 @@ def inferred_shapes(path, model):
         if node.name not in model.refused and any(node.outputs)
     ]
     try:
-        done = subprocess.run(
+        done = run_child(
             [sys.executable, "-c", _SCRIPT, str(path)],
             input=json.dumps(order),
             capture_output=True,

@@ -120,7 +120,13 @@ class _Translation:
                 value.name, "output", f"should have the shape {told}, the nodes give {lengths}"
             )
         self.draft.node = replace(self.model.nodes[-1], name=value.name, operator="")
-        self.draft.output(value.name, found, len(lengths) > 1 and lengths[0] == 1)
+        # An only axis is the inputs' where no axis of the tensor lies behind it.
+        batched = lengths[:1] == (1,) and (
+            len(lengths) > 1
+            or found.axes == ((),)
+            and any(port.batched for port in self.draft.graph.inputs)
+        )
+        self.draft.output(value.name, found, batched)
 
     def _node(self, node):
         operands = [self.values[name] if name else None for name in node.inputs]

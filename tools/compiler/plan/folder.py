@@ -4,8 +4,6 @@ that is missing or changed is refused."""
 
 import hashlib
 import json
-import os
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,16 +13,13 @@ from ....gateware.isa.files import FileError, load_archive, read_bytes
 from ....gateware.isa.parameters import params_hash
 from ...jobs.arrays import encode
 from ...outputs import place_below, write_places
+from ...toml_files import TomlError, read_toml
 from ..backends.base import LayerSpan, Lowered, Placed
-from ..graph import Graph
+from ..graph import Graph, Port
 from ..layout import layout_of
 from .plan import HostStep, MachineStep, Plan, PlanError
+from .schema import LOWERED, STEPS, SUMMARY, check_fields
 from .stored import of_stored, stored
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["load_plan", "save_plan"]
 
@@ -159,28 +154,24 @@ def load_plan(folder):
     folder = Path(folder)
     path = folder / _FILE
     try:
-        summary = tomllib.loads(read_bytes(path, 1 << 20).decode())
+        summary = read_toml(path)
     except FileError as error:
         raise PlanError(
             f"{folder}: no {_FILE} there: no plan" if error.missing else str(error)
         ) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise PlanError(f"{path}: {error}") from None
+    except TomlError as error:
+        raise PlanError(str(error)) from None
     if summary.get("format") != _FORMAT:
         raise PlanError(f"{path}: format = {summary.get('format')!r}: expected {_FORMAT}")
-    files = {
-        name: _file(path, folder, name, digest)
-        for name, digest in summary.get("sha256", {}).items()
-    }
+    check_fields(path, summary, SUMMARY)
+    files = {name: _file(folder, name, digest) for name, digest in summary["sha256"].items()}
     try:
         return _plan(summary, files, folder)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise PlanError(f"{folder}: the plan is damaged: {type(error).__name__}: {error}") from None
 
 
-def _file(path, folder, name, digest):
-    if os.path.basename(name) != name:
-        raise PlanError(f"{path}: sha256.{name!r}: expected the name of a file in this folder")
+def _file(folder, name, digest):
     try:
         data = read_bytes(folder / name)
     except FileError as error:
@@ -197,12 +188,17 @@ def _file(path, folder, name, digest):
 
 def _plan(summary, files, folder):
     body = json.loads(files["steps.json"])
-    arrays = load_archive(folder / "network.npz") if "network.npz" in files else {}
+    check_fields(folder / "steps.json", body, STEPS)
+    arrays = load_archive(folder / "network.npz")
     steps = []
     for number, entry in enumerate(body["steps"]):
         prefix = f"s{number}."
         own = {key[len(prefix) :]: value for key, value in arrays.items() if key.startswith(prefix)}
         network = of_stored(entry["network"], own)
+        for key in entry.keys() & {"lowered", "twin"}:
+            check_fields(
+                folder / "steps.json", entry[key], LOWERED, within=f"steps[{number}].{key}."
+            )
         if "lowered" in entry:
             twin = (
                 _of_lowered(entry["twin"], f"{number}_twin", files, folder)
@@ -216,6 +212,9 @@ def _plan(summary, files, folder):
             steps.append(HostStep(network))
         else:
             raise ValueError(f"step {number} is no graph")
+    ports = {key: of_stored(body[key], {}) for key in ("inputs", "outputs")}
+    if not all(isinstance(port, Port) for key in ports for port in ports[key]):
+        raise ValueError("its inputs and outputs are no ports")
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
         raise ValueError("params_hash does not belong to these params")
@@ -227,8 +226,7 @@ def _plan(summary, files, folder):
         target=summary.get("target"),
         params=params,
         memory_size=summary["memory_size"],
-        inputs=of_stored(body["inputs"], {}),
-        outputs=of_stored(body["outputs"], {}),
+        **ports,
         steps=steps,
         choices=body["choices"],
         notes=body["notes"],

@@ -55,6 +55,8 @@ class Session:
             Transfer(target, SessionReport(), progress),
             Runs(plan.network, target),
         )
+        #: For progress: inputs in all (``None``: those of a call), and inputs before this call.
+        self.expected, self.behind = None, 0
         self._overlap = (
             overlap
             and plan.memory_overlapped is not None
@@ -124,7 +126,7 @@ class Session:
         Raises :class:`PlanError`.
         """
         ports = self.plan.inputs
-        if arrays and isinstance(arrays[0], dict):
+        if any(isinstance(array, dict) for array in arrays):
             if len(arrays) > 1 or named:
                 raise PlanError(
                     f"{self.plan.network}: a dict of inputs was given beside others: expected "
@@ -172,6 +174,7 @@ class Session:
             for name, placed in lowered.inputs.items()
         }
         count, images = len(next(iter(given.values()))), lowered.images
+        self._count = count
         batches = [
             {name: array[at : at + images] for name, array in given.items()}
             for at in range(0, count, images)
@@ -204,7 +207,8 @@ class Session:
     def tell(self, number, lowered):
         """Progress: the run of this number of a program comes."""
         if self._progress is not None:
-            self._progress("inputs", number * lowered.images)
+            done = self.behind + number * lowered.images
+            self._progress("inputs", done, self.expected or self._count)
 
     def put(self, lowered, batch, number=0):
         """Write the inputs of run ``number`` of a program, tensor name -> numbers; zeros behind the

@@ -70,12 +70,10 @@ class ProductOps:
             return self.access(program, start, *loops, **coefficients)
 
         def loads(beside, row, row_loop, step, step_loop):
-            return (
-                f"load {access(a, row, step, row_loop, step_loop)}, INPUT",
-                f"load "
-                f"{access(b, step, 0, step_loop, beside, **program.along(along, TILE * side * b.stride_x))}, "
-                f"WEIGHTS",
-            )
+            inputs = access(a, row, step, row_loop, step_loop)
+            strides = program.along(along, TILE * side * b.stride_x)
+            weights = access(b, step, 0, step_loop, beside, **strides)
+            return f"load {inputs}, INPUT", f"load {weights}, WEIGHTS"
 
         def result(beside, row, row_loop=None):
             return access(out, row, 0, row_loop, beside, **program.along(along, TILE * side))

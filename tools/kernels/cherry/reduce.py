@@ -58,15 +58,9 @@ class ReduceOps:
             )
             with program.ordered(down):
                 with program.independent(beside):
-                    program(
-                        f"load "
-                        f"{self.access(program, x, down, beside, **program.along(along, 4 * side * x.stride_x))}, "
-                        f"OUTPUT",
-                        f"{op} 1",
-                    )
+                    strides = program.along(along, 4 * side * x.stride_x)
+                    source = self.access(program, x, down, beside, **strides)
+                    program(f"load {source}, OUTPUT", f"{op} 1")
             with program.independent(end):
-                program(
-                    f"store "
-                    f"{self.access(program, out, None, end, **program.along(along, 4 * side * out.stride_x))}, "
-                    f"ACC, 1, 4"
-                )
+                strides = program.along(along, 4 * side * out.stride_x)
+                program(f"store {self.access(program, out, None, end, **strides)}, ACC, 1, 4")

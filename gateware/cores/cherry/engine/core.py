@@ -3,11 +3,11 @@
 
 ::
 
-    memory 0 -> Sequencer -> tables, program -> FrontEnd -> LoadStore -- Scratchpad -- Mover <-> memory 1
-                    |                              |  |         |                        ^
-                    +------- descriptors ----------|--|---------|------------------------+
-                                                   |  +-> dot, vector ALU, special functions
-                                                   +----- progress -------- TileFile
+    memory 0 -> Sequencer -> tables, program -> FrontEnd -> LoadStore -- Scratchpad -- Mover
+                    |                              |  |         |                     ^  ^
+                    +------- descriptors ----------|--|---------|---------------------+  |
+                                                   |  +-> dot, ALU, special functions    |
+                                                   +----- progress -- TileFile    memory 1
 
 The sequencer carries a run from start to end (:mod:`.run.sequencer`); the front end runs one
 program of it (:mod:`.front.frontend`); four units in order each work off its operations, slot by

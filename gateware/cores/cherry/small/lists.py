@@ -61,7 +61,7 @@ zeros:  call word; jnz bad_image
         cnt READ32
         ld BASE
 
-next_entry: add #{4 * HEADER_WORDS}; st ENTRY; st PCW; sub #4; st AT    // A: where the one before lies
+next_entry: add #{4 * HEADER_WORDS}; st ENTRY; st PCW; sub #4; st AT  // A: the one before
         cls FETCH
         call word; jz bad_image
         call offset; st IMAGE
@@ -156,7 +156,7 @@ fail:   st DETAIL                                                       // A: de
         ld DETAIL; out FINISH
         jmp idle
 
-vars:   ld #0; st K                                                     // iterations of loops that are not active
+vars:   ld #0; st K                                       // iterations of loops that are not active
 var:    ld K; out X
         ld ACTIVE; shr X; and #1; jnz active
         ld #{ALL_ONES}; st ITER+X
@@ -174,7 +174,7 @@ put:    st V                                                            // A int
 
 take:   ld LEFT; jz misfit                                              // the image's next word
         sub #1; st LEFT
-word:   jabort abort                                                    // the word behind AT into A and W; pc of its faults in PCW
+word:   jabort abort                     // the word behind AT into A and W; pc of its faults in PCW
         ld AT; add #4; st AT
         sub $WINDOW_BASE; jnc outside
         ld AT; sub $WINDOW_LIMIT; jc outside

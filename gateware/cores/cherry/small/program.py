@@ -83,7 +83,7 @@ clear:  ld N; sub #1; st N; out P
         ld N; sub #{tiles}; jnz clear
         jmp fetch
 
-next:   ld INDEX; add #1; st INDEX                                      // an instruction is complete
+next:   ld INDEX; add #1; st INDEX                                     // an instruction is complete
 fetch:  jabort stopped                                                  // A: INDEX
         cls FETCH
         sub COUNT; jz end
@@ -106,20 +106,20 @@ op_zero: ld WORD; shr 11; and #3; shl {DST}; add I; st I
         call operate
 nothing: cnt RETIRED; jmp next
 
-operate: call private                                                   // I, WORD: in a unit, and what follows for the registers
+operate: call private                      // I, WORD: in a unit, and what follows for the registers
         ld WORD; and #0x1FFF; st T
         ld I; and #{1 << ALU | 0x1F << KIND}; add T; st T
         ld PRIV; jz uniform
         ld T; add NP; run
         jmp written
 uniform: ld T; add #{1 << UNIFORM}; run
-written: ld I; ld $UPPER; and #3; out X                                 // the register that I names is written
+written: ld I; ld $UPPER; and #3; out X                      // the register that I names is written
 renewed: ld NP; and BITS+X; st T                                        // that of X
         ld NP; sub T; st NP
         ld PRIV; jz settled
         ld NP; add BITS+X; st NP
 settled: ret
-private: ld INDEP; jz settle                                            // whether a context has a tile of its own from it, into PRIV
+private: ld INDEP; jz settle           // whether a context has a tile of its own from it, into PRIV
         ld I; and NP
 settle: st PRIV
         ret
@@ -168,7 +168,7 @@ op_load: ld WORD; and #0x31; sub #1; jz op_field                        // four 
         ld WORD; and #2; jnz decided
         ld WORD; and #0x3C; jz decided
         idx REG
-        ld NP; and BITS+X; add PRIV; st PRIV                            // it reads what it does not load
+        ld NP; and BITS+X; add PRIV; st PRIV                       // it reads what it does not load
 decided: call tile
         jnc no_element
         idx REG
@@ -181,7 +181,7 @@ op_store: cls WRITE
         jc nothing
 no_element: ld $PLACE; and #0x3FFFF; st T
         ld #{codes["mem_range"]}; jmp of_t
-tile:   idx REG                                                         // the unit's work; C: done, else the address is outside
+tile:   idx REG                             // the unit's work; C: done, else the address is outside
         ld WORD; and #0x20FF; add #{1 << ACCESS}; st T
         ld PRIV; jnz of_context
         ld T; add #{_OF_UNIFORM + _TO_UNIFORM}; run
@@ -192,14 +192,14 @@ of_context: ld NP; and BITS+X; jnz of_private
 of_private: ld T; run
 looked: ld #0x7FFFFFFF; sub $PLACE
         ret
-view:   ld REG; out X                                                   // where the context sees REG
+view:   ld REG; out X                                                  // where the context sees REG
         shl 5; add #{tiles}; st VIEW
         ld PRIV; jz sees_uniform
         ld NP; and BITS+X; jnz seen
 sees_uniform: ld VIEW; add #{_ENTRY}; st VIEW
 seen:   ret
 
-access: ld WORD; ld $REGISTER; st REG                                   // address and steps of an access into its unit
+access: ld WORD; ld $REGISTER; st REG                // address and steps of an access into its unit
         ld #0; st MOVES; st K
         ld WORD; ld $UNIT; st U; out X
         ld UNITS; shr X; and #1; jz no_unit

@@ -86,13 +86,13 @@ def special(tiles, entry, register):
     of an entry and of a register."""
     exp, power = ISA.opcodes["exp"], ISA.opcodes["pow"]
     return f"""
-.also FROM ISIZE; .also Y_FROM LIMIT; .also TO LEFT                     // places of the tiles; magnitudes, exponents, signs, significands
+.also FROM ISIZE; .also Y_FROM LIMIT; .also TO LEFT  // tiles; magnitudes, exponents, signs
 .also XA COLS; .also XE ROWS; .also XS MAIN; .also XM HAVE
 .also YA BUF; .also YE WORDS; .also YS END; .also YM STEP
 .also SIGN MP; .also NEGATIVE MROW; .also D FMT; .also Z OP; .also S BEGIN; .also C FACTOR
 op_special: cls WORK                                                    // I, WORD, OPCODE
         call private
-        ld OPCODE; shr 3; st T; ld #1; sub T; st REG                    // WEIGHTS; INPUT again for exp and log
+        ld OPCODE; shr 3; st T; ld #1; sub T; st REG         // WEIGHTS; INPUT again for exp and log
         call view
         ld VIEW; st Y_FROM
         ld #0; st REG; st E
@@ -179,7 +179,7 @@ pow_of_more: ld YS; jz infinite
 exp:    ld XS; st NEGATIVE
         ld #1; st D
         ld #{L2E << 4}; st M
-power:  ld #134; sub D; sub YE; st N                                    // 2^(M * 2^(D-32) * |y|), or its reciprocal
+power:  ld #134; sub D; sub YE; st N                    // 2^(M * 2^(D-32) * |y|), or its reciprocal
         shr 5; jnz far
         ld N; out X
         ld M; mul YM; shr X; jnc fixed
@@ -190,7 +190,7 @@ fixed:  st T; add T; jc too_far                                         // T: 24
 core:   ld T; add #0x80000000; shr 24; add #254; st BIASED
         ld T; shl 17; shr 1; mul #{LNC}; st S
         shl 7; mul S; add S; shl 7; add #0x80000000; st C
-        sub #0x80200000; jnz no_tie                                     // 1 + 2^-10, and lower or higher in between
+        sub #0x80200000; jnz no_tie                     // 1 + 2^-10, and lower or higher in between
         ld C; sub #1; st C
 no_tie: ld #0xFFFFFFFF; sub T; st T
         shr 15; shl 26; st Z
@@ -200,7 +200,7 @@ no_tie: ld #0xFFFFFFFF; sub T; st T
         shr 21
 rounded: jnc packed                                                     // A: ten bits, C: the next
         add #1
-packed: st M                                                            // into the exponent, if they are eleven now
+packed: st M                                            // into the exponent, if they are eleven now
         ld BIASED; shl 9; add M; sub #0x20000; jnc nought
         st V; shr 9; jz nought
         sub #255; jc infinite
@@ -219,12 +219,12 @@ result: st V
         call written
         cnt RETIRED,OPS16; jmp next
 
-unpack: add E; out P                                                    // the element E of the tile at A: XA, XE, XS, XM
+unpack: add E; out P                               // the element E of the tile at A: XA, XE, XS, XM
         ld $TABLE; st V; and #0x1FFFF; st XA; shr 9; st XE
         ld V; sub XA; st XS
         ld V; shl 23; shr 1; add #0x80000000; st XM
         ret
-series: st K                                                            // from coefficient A on, in Z, into S and A
+series: st K                                            // from coefficient A on, in Z, into S and A
         ld #0; st S
 coefs:  ld K; out X; sub #1; st K
         ld SERIES+X; jz summed
@@ -233,7 +233,7 @@ coefs:  ld K; out X; sub #1; st K
         jmp coefs
 summed: ld S
         ret
-logarithm: ld XA; shr 6; and #7; out X                                  // |log2 |x|| = M * 2^(D-32), M at least 2^31; NEGATIVE
+logarithm: ld XA; shr 6; and #7; out X       // |log2 |x|| = M * 2^(D-32), M at least 2^31; NEGATIVE
         ld LOGARITHM+X; st PART
         ld XM; mul RECIPROCAL+X; shl 5; st Z
         ld #{_LOG}; call series

@@ -7,15 +7,16 @@ once where that changes no result: writes trail reads at every bit, so two instr
 same bits in the same order never meet. Where they could (``hazard``, from the decoder), or where
 both want one port of the RAM in one cycle, the second waits until everything has landed.
 
-=========  ====================================================== =======================================
+=========  ====================================================== ==================================
 operation  slots                                                  two ports (``tdp``), N = 16
-=========  ====================================================== =======================================
-add, sub   2N, bit i in slot 2i (2N - 1, if that suits the next)  reads in even, writes in odd slots of port B
+=========  ====================================================== ==================================
+add, sub   2N, bit i in slot 2i (2N - 1, if that suits the next)  reads in even, writes in odd slots
+                                                                  of port B
 updatepp   the multiplier's bit, then as add with N + 1 bits      34
 mov, fold  N, bit i in slot i                                     16
 accumRow   N + 2^level; receivers start 2^level slots late        17, 18, 20, 24
 others     1                                                      1
-=========  ====================================================== =======================================
+=========  ====================================================== ==================================
 
 The loop that decides is short: a few bits of each operation in a queue of their own, and one bit of
 state for each of them. Everything else of the operation follows one cycle behind.

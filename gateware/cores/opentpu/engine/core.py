@@ -3,11 +3,12 @@
 
 ::
 
-    memory 0 -> Fetch -> Decode -> issue --+--> LoadUnit   (RHM)  memory 1 -> unified buffer
-                                           +--> WeightUnit     (RW)   memory 2 -> weight FIFO -> array
-                                           +--> StoreUnit  (WHM)  unified buffer -> memory 3
-                                           +--> MatrixUnit     (MMC)  unified buffer -> array -> accumulators
-                                           +--> ActivationUnit (ACT)  accumulators -> lanes -> unified buffer
+    memory 0 -> Fetch -> Decode -> issue
+        +--> LoadUnit        (RHM)   memory 1 -> unified buffer
+        +--> WeightUnit      (RW)    memory 2 -> weight FIFO -> array
+        +--> StoreUnit       (WHM)   unified buffer -> memory 3
+        +--> MatrixUnit      (MMC)   unified buffer -> array -> accumulators
+        +--> ActivationUnit  (ACT)   accumulators -> lanes -> unified buffer
 
 **Order.** Decode checks an instruction completely (one adder, several cycles) and hands it to the
 issue register. There it is compared with what the units still have to do; the answers are a cycle
@@ -15,18 +16,22 @@ old, which is safe, since units only advance while it waits. It issues, in progr
 unit is free and every row it shares with an older instruction is either done or *followed*: the
 younger unit then counts how many rows it is behind (:mod:`.tracker`) and never overtakes.
 
-===========  ==================================================================================================
+===========  =======================================================================================
 a younger    and older instructions that are still at work
-===========  ==================================================================================================
-RHM          waits until no row it writes is still to be read or written (its answers never wait for another
-             port); one more may be queued; and no byte it reads is still to be written by a WHM
+===========  =======================================================================================
+RHM          waits until no row it writes is still to be read or written (its answers never wait for
+             another port); one more may be queued; and no byte it reads is still to be written by a
+             WHM
 RW           waits for a place in the weight queue, and like RHM for the bytes of a WHM
-WHM          reads rows when the RHMs before it are complete, follows ACT; writes when all older reads are back
-MMC          follows RHM and ACT in the unified buffer, and an ACT that still reads the rows it will write
-ACT          follows the MMCs in the accumulators; waits for rows that RHM, WHM, MMC still use in the buffer
-MMC.C,       run alone: their rows are checked one by one, and nothing issues before they have passed;
-ACT.P        MMC.C compares each row with what an older RHM has still to load
-===========  ==================================================================================================
+WHM          reads rows when the RHMs before it are complete, follows ACT; writes when all older
+             reads are back
+MMC          follows RHM and ACT in the unified buffer, and an ACT that still reads the rows it will
+             write
+ACT          follows the MMCs in the accumulators; waits for rows that RHM, WHM, MMC still use in
+             the buffer
+MMC.C,       run alone: their rows are checked one by one, and nothing issues before they have
+ACT.P        passed; MMC.C compares each row with what an older RHM has still to load
+===========  =======================================================================================
 
 With ``chain`` false, following becomes waiting.
 

@@ -3,7 +3,7 @@
 
 ::
 
-    memory 0 -> Fetch -> Decode -+-> ConvQueue ------------+-> Compute (buffers, convolution and post unit)
+    memory 0 -> Fetch -> Decode -+-> ConvQueue ------------+-> Compute (buffers, post unit)
                                  +-> DMA -+- loads --------+        |
                          memory 1 <-------+- stores, pads <---------+
 

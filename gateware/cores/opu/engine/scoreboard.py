@@ -5,16 +5,18 @@
 Convolutions go in order, and so do transfers; each kind is numbered. The decoder asks here what the
 instruction at hand must wait for in the other queue:
 
-============  =====================================================================================================
-conv          the load of ifm; the load of bias (``conv.bias``); its tap of the kernel; the last store that read the bank of
-              ofm it writes; a store that reads ifm through the port it needs
-ld.ifm        with two banks: the convolutions older than the last ``ld.ifm`` (they alone read the other bank); else all
+============  ======================================================================================
+conv          the load of ifm; the load of bias (``conv.bias``); its tap of the kernel; the last
+              store that read the bank of ofm it writes; a store that reads ifm through the port it
+              needs
+ld.ifm        with two banks: the convolutions older than the last ``ld.ifm`` (they alone read the
+              other bank); else all
 ld.bias       the convolutions older than the last ``ld.bias``: there are two copies
-ld.ker        the convolutions older than the last ``ld.ker``, whose rows it may overwrite; all of them where the ring does
-              not hold the current kernel and the new one together
+ld.ker        the convolutions older than the last ``ld.ker``, whose rows it may overwrite; all of
+              them where the ring does not hold the current kernel and the new one together
 store         all convolutions
 pad           none
-============  =====================================================================================================
+============  ======================================================================================
 
 Among transfers nothing needs to be said: they are done in program order.
 """

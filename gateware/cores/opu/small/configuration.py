@@ -81,7 +81,8 @@ post_2:     add #-1 ?CARRY bad_6
 post_good:  load TC >RES; load TP >ORDER; load TW >ACT
             hold ?ALWAYS next
 
-pool:       mul #1 *12; mul #1 *3 >TJ; mul #1 *3 >TI; mul #1 *4 >TW; mul #1 *4 >TC; add #-1 ?NO_CARRY bad_6
+pool:       mul #1 *12; mul #1 *3 >TJ; mul #1 *3 >TI; mul #1 *4 >TW; mul #1 *4 >TC
+            add #-1 ?NO_CARRY bad_6
             load TW; add #-1 ?NO_CARRY bad_10
             load TI; add #-1 ?NO_CARRY bad_14
             load TJ; add #-1 ?NO_CARRY bad_17

@@ -67,14 +67,14 @@ geometry:   hold ?CONV geometry
             load OW
             hold SH_TOP =M
             mul TH *3 >P
-            load IH; sub P ?CARRY rows_left                             // first rows that a window may have
+            load IH; sub P ?CARRY rows_left                     // first rows that a window may have
             load #0
 rows_left:  shl *25 >TI
             load OW; sub #1 >TW
             hold TI =M
             mul I_LINES *7 >H_LIMIT
             hold T =M
-            mul TW *3 >P                                                // columns of ifm under a row of ofm
+            mul TW *3 >P                                        // columns of ifm under a row of ofm
             hold
             load IW; sub P ?CARRY columns_left
             load #0
@@ -99,11 +99,11 @@ columns_left: shl ** >W_LIMIT
 _SHIFT = """
 set_shift:  hold ?CONV set_shift
             load F ?NEG right
-            sub #17 ?CARRY left_all                                     // more than 17 places are as good as 17
+            sub #17 ?CARRY left_all                         // more than 17 places are as good as 17
             load F ?ALWAYS left
 left_all:   load #17
 left:       hold >T
-            load #56                                                    // rotated by 24 - T, with the mark of a shift to the left
+            load #56                      // rotated by 24 - T, with the mark of a shift to the left
             sub T >N
             hold T !COUNT
             load #1
@@ -158,7 +158,7 @@ right_bias: load B ?NEG right_both
 right_both: load #0; sub B >NB
             load R_ALL; sub #23 ?CARRY right_far
             load NB; sub R_ALL ?NO_CARRY split
-            sub #18 ?CARRY bias_most                                    // 17 places and more are as good as 17
+            sub #18 ?CARRY bias_most                         // 17 places and more are as good as 17
             load R_ALL; sub NB >N
             load #1 >TO_U; hold ?ALWAYS biases_n
 bias_most:  load #-17 >N; load #1 >TO_U

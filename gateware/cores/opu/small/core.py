@@ -3,9 +3,9 @@
 
 ::
 
-    memory 0 <-> port <-> words, bias -> MicroMachine (fetch, decode, checks, addresses, shifts of the bias)
+    memory 0 <-> port <-> words, bias -> MicroMachine (fetch, decode, checks, addresses, bias)
                   |                           | configuration, addresses
-                  +--- ifm, ker, results --> ComputeUnit (buffers, weights, products, rounder, post unit)
+                  +--- ifm, ker, results --> ComputeUnit (buffers, products, rounder, post unit)
 
 A microprogram decodes, checks and carries out one instruction after the other; only the next
 instruction is decoded and checked while a convolution runs. Loads and stores never overlap with

@@ -15,7 +15,7 @@ ld_ifm:     load U_SI; add U_MI >T; add #-1 ?CARRY unset
             mul IM_W *7; add IW; sub #1; shl *6 >T
             load IC; shl *4; add T >RANGE; hold ?ALWAYS check
 
-check:      hold REGION !X                      // the array of RANGE bytes at OFFSET of REGION lies in it, and in the window
+check:      hold REGION !X  // RANGE bytes at OFFSET of REGION lie in it, and in the window
             load OFFSET; add RANGE >SUM
             load LIMIT+X; sub SUM ?NO_CARRY region
             load OFFSET; add BASE+X ?CARRY past_4g

@@ -10,7 +10,7 @@ stand for their numbers, ``{range_details}`` for the entries of a fault that say
 __all__ = ["RUN"]
 
 RUN = """
-reset:      load #0 >K                                                  // the region table's defaults
+reset:      load #0 >K                                                // the region table's defaults
             load #0 >T
 region_0:   hold K !X
             load T >BASE+X; load #{region_size} >LIMIT+X
@@ -22,9 +22,11 @@ idle:       hold DETAIL ?ALWAYS idle
             hold DETAIL
 
 start:      hold <PROGRAM PC; hold <LENGTH LEFT; hold <WINDOW_BASE WB; hold <WINDOW_LIMIT WL
-            load #1 >U_SI; load #2 >U_SO; load #4 >U_SK; load #8 >U_MI; load #16 >U_MO; load #1 >N_IFM
+            load #1 >U_SI; load #2 >U_SO; load #4 >U_SK; load #8 >U_MI; load #16 >U_MO
+            load #1 >N_IFM
             load #2 >N_KER; load #4 >N_BIAS; load #8 >N_OFM; load #0 >RI; load #0 >RK; load #0 >RB
-            load #0 >RO; load #0 >F; load #0 >B; load #0 >DOUBLE; load #0 >ACT; load #0 >ORDER; load #0 >RES
+            load #0 >RO; load #0 >F; load #0 >B; load #0 >DOUBLE; load #0 >ACT; load #0 >ORDER
+            load #0 >RES
             load #1 >SH; load #1 >SW; load #1 >PH; load #1 >PW; load #1 >PSH; load #1 >PSW
             load #1 >GEOMETRY; load #1 >SHIFTS; load #1 >BIASES
             hold ?ALWAYS head

@@ -43,7 +43,7 @@ store_ofm:  load N_OFM
 store_has:  hold >T; add #-1 ?CARRY invalid
             load OH; sub PH ?NO_CARRY range_5
             load OW; sub PW ?NO_CARRY range_6
-            load #-1 >BH                                                // floor((OH - PH) / PSH) + 1
+            load #-1 >BH                                               // floor((OH - PH) / PSH) + 1
             load OH; sub PH
 rows_less:  hold >T
             load BH; add #1 >BH
@@ -80,7 +80,7 @@ store_beats: hold >T
             hold T !CHANNELS
             sub BW; shl *6 >GAP
             hold OL !COUNT
-            load PSW; shl ** >O_STEP                                    // elements of ofm from a result to the next, from a row of results
+            load PSW; shl ** >O_STEP  // elements of ofm between results, between rows
             load OW; shl ** >O_ROW
             load PSH; shl *29 >T
             load #0 >OP
@@ -97,7 +97,7 @@ i_pooled:   load IC >I_STEP; load I_ROW >I_ROWS
 i_known:    load #0 >IP; load BH >TH; load #0 >FINAL
             load PH; add PW; sub #3 ?CARRY pooled
 
-            load ORDER                                                  // one position a result: order 2 is order 0
+            load ORDER                                  // one position a result: order 2 is order 0
             sub #2 ?CARRY single_0
             load ORDER ?ALWAYS single_1
 single_0:   load #0
@@ -120,7 +120,7 @@ pooled:     load RES; shl *2; add ORDER; shl *2; add ACT >T
             load ORDER
             hold T !POST
             sub #2 ?NO_CARRY pool_row
-            load RES >FINAL                                             // the residual is added behind the pool
+            load RES >FINAL                                 // the residual is added behind the pool
 pool_row:   load OP >O; load IP >I; load BW >TB
 pool_slot:  hold ?HALT halted
             load ADDRESS; hold !WRITE; add #64 >ADDRESS

@@ -4,9 +4,9 @@
 ::
 
     control --> Load --> group stores, arrays, starts of all processors --> go
-                Processor 0 .. N-1 --+-- Crossbar    send, recv
-                                     +-- Events      sync, wait
-                                     +-- RunEnd      faults, DeadlockDetector, abort, end --> stop, finish
+                Processor 0 .. N-1 --+-- Crossbar  send, recv
+                                     +-- Events    sync, wait
+                                     +-- RunEnd    faults, deadlock, abort, end --> stop, finish
     memory    : Load, and of every processor code and data
 
 A run: ``clear`` resets processors, crossbar and events, and their sweeps of zeros begin; LOAD reads

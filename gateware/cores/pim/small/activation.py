@@ -33,7 +33,7 @@ tanh:   st SIGMOID
         ld IBIW; sub #4; jc formed
         ld #0
 formed: st T
-        ld #16; sub SIGMOID; sub T; st IN_SHIFT                         // to 16 fraction bits, half of it for a sigmoid
+        ld #16; sub SIGMOID; sub T; st IN_SHIFT     // to 16 fraction bits, half of it for a sigmoid
         ld FO; sub #{AUTO}; ld FO; jnc out_formed
         ld OBIW; sub #1
 out_formed: sub #{_ONE}; sub SIGMOID; st OUT_SHIFT

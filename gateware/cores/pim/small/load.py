@@ -32,7 +32,7 @@ kept:   ld $WINDOW_LIMIT; st END; sub #{memory_size}; jnc limited
 limited: ld AT; sub $WINDOW_BASE; jnc nothing
         ld END; sub AT; jc sized
 nothing: ld #0
-sized:  st BYTES; st MOST                                               // from the image's first byte on; at most in the image
+sized:  st BYTES; st MOST                    // from the image's first byte on; at most in the image
         ld TABLE; jnz header
         ld $PROGRAM_LENGTH; sub MOST; jc header
         ld $PROGRAM_LENGTH; st MOST
@@ -83,7 +83,7 @@ any_fi: ld UPPER; shr 8; st FO; sub #{AUTO}; jz any_fo
         ld FO; sub #32; jc wrong_3
 any_fo: ld #2; st N; ld ENTRY; add #24; call zero
 
-        ld #0; st GROUP; st TAKEN                                       // checks of the groups; biases taken
+        ld #0; st GROUP; st TAKEN                              // checks of the groups; biases taken
 check:  ld GROUP; sub GROUPS; jz checked
         jabort stopped
         call size; ld ROWS; jz wrong
@@ -137,7 +137,7 @@ block:  idx K; ld IDS+X; add #{ARRAYS_AT}; st DST
         ld K; add #1; st K
         ld TILE; add #1; st TILE; sub TILES; jnz same
         st TILE
-        ld LEFT; sub HIGHT; st LEFT
+        ld LEFT; sub HEIGHT; st LEFT
 same:   ld LEFT; jnz block
 filled: ld GROUP; add #1; st GROUP; jmp program
 
@@ -148,11 +148,11 @@ loaded: ld #0; out FLAGS
         ld $GMEM_BASE; st GBASE
         jmp begin
 
-size:   ld GROUP; shl {GROUP_ENTRY.bit_length() - 1}; add TABLE; st G   // ROWS, COLS and TILES of a group, whose entry is at G of the image
+size:   ld GROUP; shl {GROUP_ENTRY.bit_length() - 1}; add TABLE; st G  // ROWS, COLS, TILES, G
         call halves; st ROWS
         ld UPPER; st COLS; add #{params["xb_cols"] - 1}; shr {log_cols}; st TILES
         ld ROWS; ret
-bind:   ld G; add #4; call item; st FORMS; shr 24; st NUMBER            // FORMS, and where the group's arrays begin, into IDS
+bind:   ld G; add #4; call item; st FORMS; shr 24; st NUMBER  // FORMS; first array into IDS
         ld #0; st K
 bound:  ld K; shl 1; add #16; add G; call item; and #0xFFFF; shl {log_rows + log_cols}; st T
         idx K; ld T; st IDS+X
@@ -160,19 +160,19 @@ bound:  ld K; shl 1; add #16; add G; call item; and #0xFFFF; shl {log_rows + log
         ld W; shr 16; shl {log_rows + log_cols}; st IDS+X
         ld K; add #1; st K; sub NUMBER; jnc bound
         ret
-band:   ld LEFT; st HIGHT; sub #{params["xb_rows"]}; jnc low            // rows of the next block, of LEFT
-        ld #{params["xb_rows"]}; st HIGHT
-low:    ld HIGHT; ret
-item:   st OFF; add AT; st GA                                           // word of the image at A: in W and A
+band:   ld LEFT; st HEIGHT; sub #{params["xb_rows"]}; jnc low     // rows of the next block, of LEFT
+        ld #{params["xb_rows"]}; st HEIGHT
+low:    ld HEIGHT; ret
+item:   st OFF; add AT; st GA                                  // word of the image at A: in W and A
         read; jc bus
         st W; ret
 halves: call item                                                       // a word's halves:
-        shr 16; st UPPER                                                // lower half in A, upper half in UPPER
+        shr 16; st UPPER                                     // lower half in A, upper half in UPPER
         ld W; and #0xFFFF; ret
-inside: add W; jc beyond                                                // C: A bytes at W lie in the image
+inside: add W; jc beyond                                         // C: A bytes at W lie in the image
         st T; ld IMAGE; sub T; ret
 beyond: ld #0; sub #1; ret
-zero:   st FIRST                                                        // N words at A that must be zero
+zero:   st FIRST                                                   // N words at A that must be zero
 reserved: call item; jnz filth
         ld OFF; add #4; st T
         ld N; sub #1; st N; jz clean

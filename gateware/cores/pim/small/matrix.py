@@ -13,7 +13,8 @@ _LONGEST = 39
 def matrix(params, codes):
     """The text."""
     return f"""
-.also MACS ENTRY; .also BAND MOST; .also SHIFTS TAKEN; .also RELU PLACE; .also BIAS ID; .also BIASED BIT; .also INNER FIRST
+.also MACS ENTRY; .also BAND MOST; .also SHIFTS TAKEN; .also RELU PLACE; .also BIAS ID
+.also BIASED BIT; .also INNER FIRST
 .also PUTS FLAGS; .also C CODE_BYTES
 op_mvmul: cls WORK
         ld IBIW; st T; sub #{params["x_bits"] + 1}; jc too_wide

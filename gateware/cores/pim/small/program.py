@@ -22,6 +22,8 @@ _FREE = 21
 
 #: Instructions by the number that stands for them in the tables.
 _NUMBERED = {_FREE if i.opcode == 32 else i.opcode: i for i in ISA.instructions}
+#: Labels where they are carried out, by the same number.
+_LABELS = {number: f"op_{i.mnemonic}" for number, i in _NUMBERED.items()}
 
 
 def _info():
@@ -48,13 +50,13 @@ both:   call one; st V                                                  // R[RS1
         idx RS2; ld REGS+X; ret
 op_send: op_recv: call other; jmp no_core
 opcodes:
-{jump_table({number: f"op_{i.mnemonic}" for number, i in _NUMBERED.items()}, range(32), "op_illegal")}
+{jump_table(_LABELS, range(32), "op_illegal")}
 """
 
 
 def _code(params, codes):
     return f"""
-scalar: cnt RETIRED,SCALAR; jmp next                                    // an instruction is complete
+scalar: cnt RETIRED,SCALAR; jmp next                                   // an instruction is complete
 moved:  cnt RETIRED,TRANSFER
 next:   ld INDEX; add #1; st INDEX
 fetch:  cls FETCH
@@ -126,14 +128,14 @@ op_setbw: ld RD; call biw; st RD
         ld RS1; call biw; st OBIW
         ld RD; st IBIW
         call widths; jmp scalar
-biw:    jnz some                                                        // a width, 0 for 32, that exists
+biw:    jnz some                                                   // a width, 0 for 32, that exists
         ld #32
 some:   st T; sub #{params["max_biw"] + 1}; jc too_wide
         ld T; ret
 too_wide: ld #{codes["width"]}; jmp raise
 
 begin:  call widths; jmp fetch
-widths: ld OBIW; call width                                             // bytes, signs and masks of both widths
+widths: ld OBIW; call width                                 // bytes, signs and masks of both widths
         ld BYTES; st OBYW
         ld SIGN; st OSIGN
         ld MASK; st OMASK

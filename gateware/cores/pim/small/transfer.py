@@ -75,7 +75,7 @@ from_there: out P
         jmp storing
 was_stored: ld LEN; out WRITTEN
         jmp moved
-chunk:  ld GA; and #3; st K; shl 3; out X                               // S of N bytes up to the end of GA's word, K of which are not taken
+chunk:  ld GA; and #3; st K; shl 3; out X  // S of N bytes to the end of GA's word, without K
         ld #4; sub K; st S; sub N; jnc chunked
         ld N; st S
 chunked: ret
@@ -110,7 +110,7 @@ move:   ld S0; out P; add S; st S0
         ld S; run
         call put_s; jmp moving
 
-bytes:  st SELECT                                                       // FROM, TO: LEN bytes at R[R] (+ OFFSET if A); N: LEN
+bytes:  st SELECT                             // FROM, TO: LEN bytes at R[R] (+ OFFSET if A); N: LEN
         ld #1; st WIDTH
         ld LEN; st N
 range:  idx R; ld REGS+X; st FROM                                 // N elements of WIDTH bytes
@@ -125,7 +125,7 @@ extent: add FROM; jc no_lmem                                            // A byt
         ld TO; ret
 no_lmem: ld FROM; st T
         ld #{codes["lmem_range"]}; jmp raise
-ordered: ld WIDER; jnz disjoint                                         // whether D0 to D1 may be written while FROM to TO is read
+ordered: ld WIDER; jnz disjoint          // whether D0 to D1 may be written while FROM to TO is read
         ld FROM; sub D0; jc apart
 disjoint: ld D0; sub TO; jc apart
         ld FROM; sub D1; jc apart
@@ -138,7 +138,7 @@ pair:   st T; and #1; jnz odd                                           // addre
         ld T; add #1; out X; ld REGS+X; st LO
         ret
 odd:    ld #{codes["odd_pair"]}; jmp raise
-goff:   jz no_goff                                                      // GA: main memory at the pair + OFFSET if A, LEN bytes
+goff:   jz no_goff                           // GA: main memory at the pair + OFFSET if A, LEN bytes
         ld OFFSET
 no_goff: st GOFF
 global: ld GOFF; shl 1; ld #0; jnc upward

@@ -33,7 +33,8 @@ def vectors(params):
         f"op_{i.mnemonic}:" for i in _BY_ELEMENTS if i.mnemonic not in ("vtanh", "vsigm")
     )
     return f"""
-.also XV ENTRY; .also YV MOST; .also SUM_L TAKEN; .also SUM_H PLACE; .also STEP ID; .also NEGATIVE BIT; .also REST FIRST        // places of LOAD's
+.also XV ENTRY; .also YV MOST; .also SUM_L TAKEN; .also SUM_H PLACE; .also STEP ID
+.also NEGATIVE BIT; .also REST FIRST
 {names}
 vector: cls WORK
         ld LEN; jz vectored
@@ -55,7 +56,7 @@ narrow: st WIDER
         ld FROM; st S0
         idx OP
         ld #{two}; shr X; and #1; st PAIR; jz one_source
-        ld TO; st S1                                                    // overlaps are looked at behind all ranges
+        ld TO; st S1                                     // overlaps are looked at behind all ranges
         call other_one; call ordered
         ld S0; st FROM
         ld S1; st TO
@@ -69,16 +70,16 @@ element: call elements_of
 worked: ld OP; sub #{ISA.opcodes["vvmul"]}; jnz vectored
 counted_ops: ld LEN; out OPERATIONS
 vectored: cnt RETIRED,VECTOR; jmp next
-target: st SELECT                                                       // D0, D1: the result's range
+target: st SELECT                                                      // D0, D1: the result's range
         ld RD; st R
         call range; st D1
         ld FROM; st D0
         ret
-first:  ld RS1; st R                                                    // S0, and FROM, TO: the first source's range
+first:  ld RS1; st R                                   // S0, and FROM, TO: the first source's range
         ld HIGH; and #2; call source
         ld FROM; st S0
         ret
-other_one: ld RS2; st R                                                 // T0, and FROM, TO: the second source's
+other_one: ld RS2; st R                                     // T0, and FROM, TO: the second source's
         ld HIGH; and #4; call source
         ld FROM; st T0
         ret
@@ -96,7 +97,7 @@ elements_of: ld S0; call take; st XV                                    // XV, Y
         ld T0; call take; st YV
         ld FROM; st T0
 taken:  ret
-take:   out P; add IBYW; st FROM                                        // the element at A; FROM: the place of the next
+take:   out P; add IBYW; st FROM                    // the element at A; FROM: the place of the next
         ld IBYW; run
         ld $VALUE; add ISIGN; and IMASK; sub ISIGN
         ret
@@ -143,7 +144,7 @@ few:    out X
         ld XV; shr X; jmp extended
 below:  ld #{-1}; sub XV; shr X; st T
         ld #{-1}; sub T; jmp extended
-saturate: ld L; add WSIGN; st V; ld H; adc #0; jnz clip                 // H, L in the result's width, in A
+saturate: ld L; add WSIGN; st V; ld H; adc #0; jnz clip          // H, L in the result's width, in A
         ld WMASK; sub V; jnc clip
         ld L; ret
 clip:   ld H; jneg lowest
@@ -170,7 +171,7 @@ total:  ld SUM_L; add L; st SUM_L
         ld SUM_H; adc H; st SUM_H
         ret
 
-strided: idx RS2; ld REGS+X; st B; mul IBYW                       // from FROM on, R[RS2] apart: STEP in bytes; FROM, TO: all of it
+strided: idx RS2; ld REGS+X; st B; mul IBYW  // R[RS2] apart: STEP in bytes; FROM, TO: all
         ld $LOW; st STEP
         ld FROM; st S0
         ld LEN; sub #1; jz still
@@ -186,9 +187,9 @@ behind: ld IBYW; call extent
         ld FROM; sub V; jnc no_lmem
         st FROM
         ret
-step:   ld S0; st T; add STEP; st S0                                    // the next element, in H and L
+step:   ld S0; st T; add STEP; st S0                                 // the next element, in H and L
         ld T; call take
-extend: st L; shl 1; ld #0; jnc positive                                // A, with its sign, in H and L
+extend: st L; shl 1; ld #0; jnc positive                             // A, with its sign, in H and L
         ld #{-1}
 positive: st H
         ret
@@ -213,7 +214,7 @@ op_vavg: cls WORK
         ld #0; st SUM_L; st SUM_H
 sum:    call step; call total
         call fewer; jnz sum
-        ld SUM_H; st NEGATIVE; jpos whole                         // 2 * |sum| + LEN, divided by 2 * LEN: halves go away from 0
+        ld SUM_H; st NEGATIVE; jpos whole  // (2 * |sum| + LEN) / (2 * LEN): halves away from 0
         ld #{-1}; sub SUM_H; st SUM_H
         ld #0; sub SUM_L; st SUM_L; ld SUM_H; adc #0; st SUM_H
 whole:  ld SUM_H; st H
@@ -225,7 +226,7 @@ whole:  ld SUM_H; st H
         ld LEN; shl 1; st B
         ld #0; st REST; st H; st L
         ld #64; st N
-divide: ld SUM_L; add SUM_L; st SUM_L                                   // a bit of the sum to the rest, a bit to the quotient
+divide: ld SUM_L; add SUM_L; st SUM_L         // a bit of the sum to the rest, a bit to the quotient
         ld SUM_H; adc SUM_H; st SUM_H
         ld REST; adc REST; st REST
         ld L; add L; st L

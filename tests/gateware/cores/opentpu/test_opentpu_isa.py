@@ -285,7 +285,9 @@ ERRORS = {
     "MMC 1, 2, 3)": "1:12: unexpected ')', expected end of line after MMC[.SOC] ub_src, acc_dst, n",
     "WHM -1, 0, 1": "1:5: ub_src of WHM is -1, expected 0 to 16777215",
     "WHM 1<<24, 0, 1": "1:5: ub_src of WHM is 16777216, expected 0 to 16777215",
-    "WHM 0, 1<<64, 1": "1:8: host_dst of WHM is 0x10000000000000000, expected 0 to 18446744073709551615",
+    "WHM 0, 1<<64, 1": (
+        "1:8: host_dst of WHM is 0x10000000000000000, expected 0 to 18446744073709551615"
+    ),
     "RHM -1, 0, 1": "1:5: host_src of RHM is -1, expected 0 to 18446744073709551615",
     "RHM 0, 1<<24, 1": "1:8: ub_dst of RHM is 16777216, expected 0 to 16777215",
     "RW 1<<64": "1:4: tile of RW is 0x10000000000000000, expected 0 to 18446744073709551615",
@@ -296,7 +298,9 @@ ERRORS = {
     "SYNC 65536": "1:6: tag of SYNC is 65536, expected 0 to 65535",
     "CFG norm, 1<<32": "1:11: value of CFG is 4294967296, expected 0 to 4294967295",
     "CFG 4, 0": "1:5: reg of CFG is 4, expected 0 to 3",
-    "CFG shift, 0": "1:5: unknown reg 'shift', expected one of norm, conv, pool, poolrow or a number",
+    "CFG shift, 0": (
+        "1:5: unknown reg 'shift', expected one of norm, conv, pool, poolrow or a number"
+    ),
     ".word 1 << 112": "1:7: the word does not fit, expected 0 to 0xffffffffffffffffffffffffffff",
     ".word -1": "1:7: the word does not fit, expected 0 to 0xffffffffffffffffffffffffffff",
 }
@@ -314,8 +318,12 @@ def test_errors_of_sizes_need_parameters():
     for text, message in {
         "RHM 0, 63, 2": "1:8: vectors 63 to 64 pass the last one of this build, expected 0 to 63",
         "WHM 64, 0, 1": "1:5: vectors 64 to 64 pass the last one of this build, expected 0 to 63",
-        "MMC 0, 60, 5": "1:8: accumulator rows 60 to 64 pass the last one of this build, expected 0 to 63",
-        "ACT 60, 0, 5": "1:5: accumulator rows 60 to 64 pass the last one of this build, expected 0 to 63",
+        "MMC 0, 60, 5": (
+            "1:8: accumulator rows 60 to 64 pass the last one of this build, expected 0 to 63"
+        ),
+        "ACT 60, 0, 5": (
+            "1:5: accumulator rows 60 to 64 pass the last one of this build, expected 0 to 63"
+        ),
     }.items():
         assemble_text(SOFTWARE, text)
         with pytest.raises(AsmError) as caught:

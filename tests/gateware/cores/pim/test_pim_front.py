@@ -178,7 +178,9 @@ def test_a_late_bus_error_names_its_instruction(fails):
         first, second = "st rd=2 rs1=1 size=8", "st rd=4 rs1=1 size=8"
     else:
         second = second.replace("rs1=2", "rs1=4")
-    text = f"""sldi rd=2 imm=0\nsldi rd=3 imm=64\nsldi rd=4 imm=0\nsldi rd=5 imm={MEMORY - GMEM + 256}\nsldi rd=1 imm=16
+    text = f"""sldi rd=2 imm=0\nsldi rd=3 imm=64\nsldi rd=4 imm=0
+               sldi rd=5 imm={MEMORY - GMEM + 256}
+               sldi rd=1 imm=16
                {first}\n{second}\nsldi rd=9 imm=1\nst rd=2 rs1=1 size=4\nnop"""
     case = case_of(text, window_limit=MEMORY + 4096)
     got = run_front(case, failing={MEMORY + 256: True})

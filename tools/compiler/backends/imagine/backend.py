@@ -11,6 +11,7 @@ from ....kernels.imagine.template import (
     streamed_template,
 )
 from ....kernels.inputs import KernelError
+from ....text import plain_name
 from ...graph import Conv, Dense, Lstm
 from ...layout import Digit, Layout
 from ...planes import BitPlanes
@@ -110,7 +111,7 @@ class IMAGineBackend(Backend):
             numbers.bias,
             fraction=int(shift[0]),
             width=self.params["reg_width"],
-            name=node.name.replace("/", "_") or "layer",
+            name=plain_name(node.name),
         )
 
     def reference(self, quantised, inputs, keep=False):

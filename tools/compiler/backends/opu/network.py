@@ -100,12 +100,8 @@ class Builder:
         ]
         steps = [self.quantised.scales[name].step for name in names]
         if not np.allclose(steps, steps[0], rtol=1e-9, atol=0):
-            raise LoweringError(
-                f"{node.name}: "
-                f"{', '.join(f'{n} has steps of {s:g}' for n, s in zip(names, steps, strict=True))}; "
-                f"this machine wants "
-                "one step for all"
-            )
+            each = ", ".join(f"{n} has steps of {s:g}" for n, s in zip(names, steps, strict=True))
+            raise LoweringError(f"{node.name}: {each}; this machine wants one step for all")
 
     @singledispatchmethod
     def _make(self, node: Node):

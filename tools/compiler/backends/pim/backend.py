@@ -17,6 +17,7 @@ from ...graph import (
     MatMul,
     MaxPool,
     Reshape,
+    Tensor,
     Transpose,
 )
 from ...layout import dense_layout
@@ -48,11 +49,39 @@ from .tables import TABLES, table_steps, wants_too_much, with_units
 __all__ = ["PIMBackend"]
 
 _ALIGN = 64
+#: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
+MOST_AVERAGED = 2047
 
 
 def _whole(graph, node):
     """Whether an average is one of the whole map and nothing else."""
     return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
+
+
+def _first_window(rows, columns):
+    """The smallest window that a map of more places than ``vavg`` takes is averaged by first, so
+    that what is left is taken."""
+    sizes = [
+        (h, w)
+        for h in range(1, rows + 1)
+        for w in range(1, columns + 1)
+        if rows % h == columns % w == 0 and rows * columns // (h * w) <= MOST_AVERAGED
+    ]
+    return min(sizes, key=lambda size: size[0] * size[1])
+
+
+def _depthwise_average(node, output, name, channels, window, stride):
+    """An average as a depthwise convolution with equal weights."""
+    return Conv(
+        name=name,
+        inputs=list(node.inputs),
+        output=output,
+        origin=node.origin,
+        weights=np.full((channels, *window, 1), 1 / (window[0] * window[1])),
+        stride=stride,
+        padding=node.padding,
+        groups=channels,
+    )
 
 
 def _repeats(shape, result, most):
@@ -99,6 +128,10 @@ class PIMBackend(Backend):
             whole = _whole(graph, node)
             if not whole and not node.include_padding and any(node.padding):
                 return Verdict(HOST, "padding that does not count: include_padding = 1 is taken")
+            if whole and node.window[0] * node.window[1] > MOST_AVERAGED:
+                return Verdict(
+                    DECOMPOSED, "a depthwise convolution with equal weights, and a smaller average"
+                )
             return (
                 Verdict(NATIVE)
                 if whole
@@ -170,24 +203,24 @@ class PIMBackend(Backend):
         from dataclasses import replace
 
         graph, nodes = join_turned(graph), []
+        tensors = dict(graph.tensors)
         for node in graph.nodes:
-            if isinstance(node, AveragePool) and not _whole(graph, node):
-                channels = graph.shape(node.inputs[0])[2]
-                weights = np.full(
-                    (channels, *node.window, 1), 1 / (node.window[0] * node.window[1])
-                )
-                node = Conv(
-                    name=node.name,
-                    inputs=list(node.inputs),
-                    output=node.output,
-                    origin=node.origin,
-                    weights=weights,
-                    stride=node.stride,
-                    padding=node.padding,
-                    groups=channels,
-                )
+            if isinstance(node, AveragePool):
+                rows, columns, channels = graph.shape(node.inputs[0])
+                if not _whole(graph, node):
+                    node = _depthwise_average(
+                        node, node.output, node.name, channels, node.window, node.stride
+                    )
+                elif rows * columns > MOST_AVERAGED:
+                    window = _first_window(rows, columns)
+                    part = f"{node.name}:part"
+                    left = (rows // window[0], columns // window[1])
+                    tensors[part] = Tensor(part, (*left, channels))
+                    nodes.append(_depthwise_average(node, part, part, channels, window, window))
+                    node = replace(node, inputs=[part], window=left, stride=left)
             nodes.append(node)
-        return in_pieces(with_units(replace(graph, nodes=nodes)), self.params, self._held)
+        graph = replace(graph, nodes=nodes, tensors=tensors)
+        return in_pieces(with_units(graph), self.params, self._held)
 
     def split(self, graph):
         """Programs one after another, each with as many layers as the arrays hold."""

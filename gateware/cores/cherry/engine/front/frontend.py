@@ -4,8 +4,9 @@ units (specification, sections 4.6 to 4.8, 6).
 
 ::
 
-    Fetch -> record -> this stage: loops, faults, uniform or not -> Issue: waits -> queues of the units
-                                                                       \\-> AddressUnits -> load/store
+    Fetch -> record -> this stage: loops, faults, uniform or not
+        -> Issue: waits -> queues of the units
+                       \\-> AddressUnits -> load/store
 """
 
 from amaranth import Array, Cat, Const, Module, Mux, Signal

@@ -6,14 +6,14 @@ Two lanes work side by side, of the destination and of the first source; the sec
 one step behind in the lane of the destination, a global address in that of the source. A step is a
 cycle:
 
-====== ==============================================================================================================
+====== =============================================================================================
 step   what is made in it
-====== ==============================================================================================================
+====== =============================================================================================
 0      start of destination and of source 1: a register and an offset scaled by the elements' bytes
 1      their last bytes; start of source 2, or the value of rs2; the global address
 2      their faults and overlap; last byte of source 2; main-memory address, the global range's ends
 3      fault and overlap of source 2, fault of the global range (not for instructions without them)
-====== ==============================================================================================================
+====== =============================================================================================
 
 After step 2, or 3, all flags stand. Between 1 and 2 an instruction with a stride makes (len-1) *
 stride * bytes, a bit of the factor a cycle, as long as there are any.

@@ -6,7 +6,8 @@
     command ---+--> Bursts --> memory.req          memory.ack --> Bursts --> done (st)
                +--> Loads  <-- memory.r, --> LMem writes                --> done (ld)
                +--> LMemReader <-- LMem reads
-               +--> sink: words --> LMem writes (lmv, lldi, recv), memory.w (st), crossbar (send) --> done
+               +--> sink: words --> LMem writes (lmv, lldi, recv), memory.w (st),
+                                    crossbar (send)                     --> done
 
 LMem reads and writes words of any alignment, so bytes are shifted nowhere: a word goes to its place
 as it is, a beat of memory too, with a mask for those bytes of the first and the last one that are

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Text from files and other machines, made safe: for terminals and pages, and as names of files and
+labels."""
+
+import hashlib
+import re
+
+__all__ = ["plain_name", "visible", "visible_lines"]
+
+#: Characters of the longest name that :func:`plain_name` gives.
+LONGEST_NAME = 48
+
+
+def visible(text: str) -> str:
+    """``text`` as one line, with escapes in place of all that would break a line, move a cursor or
+    turn the direction of writing."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def visible_lines(text: str) -> str:
+    """:func:`visible` of each line; tabs stay."""
+    return "\n".join(
+        "\t".join(visible(part) for part in line.split("\t")) for line in text.split("\n")
+    )
+
+
+def plain_name(name: str) -> str:
+    """A name of letters, digits and underscores, at most :data:`LONGEST_NAME` of them: ``name``
+    itself where it is one, else what is left of it with a digest behind, so that different names
+    stay different."""
+    if re.fullmatch(rf"[A-Za-z_][A-Za-z0-9_]{{0,{LONGEST_NAME - 1}}}", name):
+        return name
+    left = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[: LONGEST_NAME - 11]
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"n_{left}_{digest}" if not left[:1].isalpha() else f"{left}_{digest}"
