@@ -22,7 +22,7 @@ from quintet.tools.kernels.opentpu.linear import (
 from quintet.tools.kernels.opentpu.planes import Planes
 from quintet.tools.kernels.opentpu.program import Program, array_time
 from quintet.tools.kernels.opentpu.step import PoolStep, Step, bias_tiles, spread_of
-from quintet.tools.kernels.opentpu.timing import Memory, word_times
+from quintet.tools.kernels.opentpu.timing import SDRAM16, Memory, main_memory, word_times
 
 SIM = SPACE.resolve("sim-ext")
 
@@ -274,3 +274,31 @@ def test_tiles_that_are_alike_are_kept_once():
         np.array_equal(compiled.tiles, [scale_tile(4)])
         and sum(word.mnemonic == "RW" for word in compiled.program.words) == 1
     )
+
+
+def test_memory_of_an_estimate_is_that_of_the_build():
+    assert main_memory({}) == main_memory({"kind": "SDRAM", "beat_bytes": 2}) == SDRAM16
+    assert main_memory({"kind": "SDRAM", "beat_bytes": 4}).bandwidth == 4
+    assert main_memory({"kind": "block RAM", "beat_bytes": 8}).bandwidth == 8
+    both = main_memory(
+        {"kind": "SDRAM", "beat_bytes": 2, "on_chip": {"size": 4096, "beat_bytes": 16}}
+    )
+    assert [both.at(address).bandwidth for address in (0, 4095, 4096, 1 << 20)] == [16, 16, 2, 2]
+
+
+def test_each_operand_takes_the_time_of_its_own_memory():
+    program = Program()
+    program.rhm(0, 0, 200)
+    for tile in range(40):
+        program.mmc(0, 0, 1, tile=tile, overwrite=tile == 0)
+    program.hlt()
+    words, params = program.scheduled(2).words, SPACE.resolve("85f-16x16")
+    memory = main_memory(
+        {"kind": "SDRAM", "beat_bytes": 2, "on_chip": {"size": 1 << 16, "beat_bytes": 16}}
+    )
+    ends = [
+        word_times(words, params, memory, host, weights)[1]
+        for host, weights in ((4096, 8192), (1 << 20, 8192), (4096, 1 << 20), (1 << 20, 1 << 20))
+    ]
+    # 200 vectors are 3,200 bytes, and 40 tiles 10,240; two bytes a cycle of SDRAM.
+    assert ends[0] < 1500 and ends[1] > 1600 and ends[2] > 5120 and ends[3] > 6720

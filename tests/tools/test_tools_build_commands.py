@@ -545,6 +545,18 @@ def test_on_chip_memory_of_a_preset_and_of_the_command(quintet, tmp_path, monkey
     )
 
 
+def test_boards_says_which_presets_have_on_chip_memory(quintet):
+    assert "256 KiB of main memory on chip, 128 bit" in quintet("boards", "ulx3s-85f").out
+    cores = {
+        core["core"]: core["on_chip"]
+        for core in quintet("boards", "ulx3s-85f", "--json").json["boards"][0]["cores"]
+    }
+    assert (
+        cores["opentpu"] == {"85f-16x16-fast": {"size": 1 << 18, "beat_bytes": 16}}
+        and cores["pim"] == {}
+    )
+
+
 def test_presets_with_on_chip_memory_need_a_memory_chip():
     assert "85f-16x16-fast" in open_board("ulx3s-85f").presets(open_room("opentpu"))
     assert "85f-16x16-fast" not in open_board("orangecrab-85f").presets(open_room("opentpu"))

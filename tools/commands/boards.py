@@ -38,11 +38,16 @@ def run(args, console):
 
 def describe(board, rooms):
     """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets for
-    it, with those that were found too large and what they need."""
+    it, with those that were found too large and what they need, and those with on-chip memory."""
     cores = []
     for room in rooms:
         presets = board.presets(room)
         if presets:
+            on_chip = {
+                name: board.on_chip_memory(room, name)
+                for name in presets
+                if room.params.SPACE.presets[name].on_chip
+            }
             cores.append(
                 {
                     "core": room.name,
@@ -52,6 +57,10 @@ def describe(board, rooms):
                         name: board.no_room[room.name, name]
                         for name in presets
                         if (room.name, name) in board.no_room
+                    },
+                    "on_chip": {
+                        name: {"size": size, "beat_bytes": beat}
+                        for name, (size, beat) in on_chip.items()
                     },
                 }
             )
@@ -87,6 +96,14 @@ def _memory(board):
     return f"{text} {board['memory']['kind']}{width}"
 
 
+def _on_chip(memory):
+    return (
+        ""
+        if memory is None
+        else f"{memory['size'] >> 10} KiB of main memory on chip, {8 * memory['beat_bytes']} bit"
+    )
+
+
 def _show_one(board, console):
     link = board["link"]
     link = (
@@ -117,7 +134,7 @@ def _show_one(board, console):
                 if p in c["too_large"]
                 else "default"
                 if p == c["default"]
-                else "",
+                else _on_chip(c["on_chip"].get(p)),
             )
             for c in board["cores"]
             for p in c["presets"]

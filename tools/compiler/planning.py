@@ -61,7 +61,9 @@ def outline(graph, build, options=None, barred=None, apart=()):
     PartitionError
         The machine cannot do some nodes; the message lists every one.
     """
-    backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
+    backend = backend_class(build.isa)(
+        params=build.params, memory_size=build.memory_size, memory=build.memory
+    )
     backend.barred, backend.apart = dict(barred or {}), frozenset(apart)
     graph, host_steps = (
         separated(simplify(graph), backend),

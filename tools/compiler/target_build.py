@@ -16,8 +16,8 @@ _MODEL_MEMORY = 1 << 25
 @dataclass(frozen=True)
 class TargetBuild:
     """``isa``, ``preset`` (or ``None``), ``params``, ``memory_size`` in bytes, ``board`` (or
-    ``None``), ``clock_hz`` (or ``None``), ``target``: the name to open it by, ``link``: as a
-    target's info has it, ``None`` where there is none."""
+    ``None``), ``clock_hz`` (or ``None``), ``target``: the name to open it by, ``link`` and
+    ``memory``: as a target's info has them, ``None`` where there is none."""
 
     isa: str
     preset: str | None
@@ -27,6 +27,7 @@ class TargetBuild:
     clock_hz: int | None
     target: str
     link: dict | None = None
+    memory: dict | None = None
 
 
 def target_build(text, preset=None, params=None):
@@ -63,6 +64,7 @@ def target_build(text, preset=None, params=None):
             info.clock_hz,
             text,
             info.link,
+            info.memory,
         )
     if name.isa is None:
         raise InputError(f"--for {text}: expected an ISA behind model:, as in model:opu")
@@ -74,20 +76,34 @@ def target_build(text, preset=None, params=None):
 def _described(name, preset, params):
     from ...boards import open_board
     from ...gateware.cores import open_room
+    from ..targets.ceilings import board_memory
 
-    room, size, clock, link = open_room(name.isa), _MODEL_MEMORY, None, None
+    room, size, clock, link, memory = open_room(name.isa), _MODEL_MEMORY, None, None, None
     space = room.params.SPACE
     if name.kind == "sim":
         board = open_board(name.board)
         preset = preset or board.preset_for(room)
         resolved = space.resolve(preset, params)
         size = board.memory.usable(room, resolved)
+        on_chip = name.options.get("on_chip")
+        on_chip, beat = board.on_chip_memory(
+            room, preset, params, None if on_chip is None else int(on_chip)
+        )
+        memory = board_memory(name.board, size)
+        if on_chip:
+            memory["on_chip"] = {"size": on_chip, "beat_bytes": beat}
         clock, link = round(board.clock_for(room, preset) * 1e6), board.link.info
     else:
         preset = preset or space.default_preset
         resolved = space.resolve(preset, params)
-    query = "&".join([f"preset={preset}", *(f"{key}={value}" for key, value in params.items())])
+    query = "&".join(
+        [
+            f"preset={preset}",
+            *(f"{key}={value}" for key, value in params.items()),
+            *(f"{key}={value}" for key, value in name.options.items() if key == "on_chip"),
+        ]
+    )
     place = f"sim:{name.board}/{name.isa}" if name.kind == "sim" else f"model:{name.isa}"
     return TargetBuild(
-        name.isa, preset, resolved, size, name.board, clock, f"{place}?{query}", link
+        name.isa, preset, resolved, size, name.board, clock, f"{place}?{query}", link, memory
     )

@@ -166,6 +166,8 @@ class Backend(ABC):
     ----------
     params : dict, build parameters as ``SPACE.resolve`` gives them
     memory_size : bytes of main memory of the target
+    memory : dict, what the target's info text says of it, for estimates;
+        empty where that is not known
 
     ``isa`` is the room's name. ``floating`` is true where the machine computes in floating point
     and nothing is quantised.
@@ -182,8 +184,9 @@ class Backend(ABC):
     #: (:attr:`Quantised.apart`).
     apart = frozenset()
 
-    def __init__(self, *, params, memory_size):
+    def __init__(self, *, params, memory_size, memory=None):
         self.params = params
+        self.main_memory = memory or {}
         self.memory_size = memory_size
 
     @property

@@ -3,11 +3,11 @@
 and 10 describe them."""
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quintet.gateware.cores.opentpu.isa import ISA
 
-__all__ = ["Memory", "SDRAM16", "word_times"]
+__all__ = ["Memory", "SDRAM16", "main_memory", "word_times"]
 
 _OP = ISA.opcodes
 _WORD = 14
@@ -16,15 +16,47 @@ _WORD = 14
 @dataclass(frozen=True)
 class Memory:
     """Main memory: ``bandwidth`` bytes a cycle, ``latency`` from a request to its first beat,
-    ``overhead`` cycles that every request costs besides."""
+    ``overhead`` cycles that every request costs besides.
+
+    ``on_chip``: another memory that holds the bytes below ``border``.
+    """
 
     bandwidth: float
     latency: int
     overhead: float
+    on_chip: "Memory | None" = None
+    border: int = 0
+
+    def at(self, address: int) -> "Memory":
+        """The memory that holds this byte."""
+        return self.on_chip if address < self.border else self
 
 
 #: 16-bit SDRAM of a board, mixed traffic.
 SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=1.2)
+
+
+def main_memory(info: dict) -> Memory:
+    """The memory of a build, by what its info text says of it (``kind``, ``beat_bytes``,
+    ``on_chip``).
+
+    Memories other than SDRAM and block RAM are taken for a 16-bit SDRAM.
+    """
+
+    def block_ram(beat_bytes: int) -> Memory:
+        return Memory(bandwidth=float(beat_bytes), latency=12, overhead=4)
+
+    if info.get("kind") == "block RAM":
+        return block_ram(info["beat_bytes"])
+    found = (
+        replace(SDRAM16, bandwidth=float(info["beat_bytes"]))
+        if info.get("kind") == "SDRAM"
+        else SDRAM16
+    )
+    if on_chip := info.get("on_chip"):
+        return replace(found, on_chip=block_ram(on_chip["beat_bytes"]), border=on_chip["size"])
+    return found
+
 
 #: Cycles of decode, from the array's input to a row's write, from a row's read to its write by ACT;
 #: vectors behind which ACT follows.
@@ -34,7 +66,8 @@ _DECODE, _DECODE_MEMORY, _ISSUE = 2, 7, 2
 class _Clock:
     """Units of a core, each with the cycle at which it is free."""
 
-    def __init__(self, params, memory):
+    def __init__(self, params, memory, host, weights):
+        self.host, self.weights, self.asked_words = host, weights, 0
         n = self.n = params["n"]
         self.params, self.memory = params, memory
         self.port = 0.0  # the memory port
@@ -53,21 +86,20 @@ class _Clock:
         self.first = True
         self.near = (0.0, 0, 1 << 30)  # end, rows and first row of the last MMC
 
-    def transfer(self, size, when):
+    def transfer(self, address, size, when):
         """The port moves ``size`` bytes from ``when`` on; returns the cycle behind."""
-        self.port = max(self.port, when) + self.memory.overhead + size / self.memory.bandwidth
+        memory = self.memory.at(address)
+        self.port = max(self.port, when) + memory.overhead + size / memory.bandwidth
         return self.port
 
     def word(self, word):
         """Issue one word; returns the cycle at which it has done its work."""
         while len(self.words) < self.params["fetch_words"]:
             # Eight words a request.
-            self.port = (
-                max(self.port, self.issued)
-                + _WORD / self.memory.bandwidth
-                + self.memory.overhead / 8
-            )
-            self.words.append(self.port + self.memory.latency)
+            memory = self.memory.at(_WORD * self.asked_words)
+            self.asked_words += 1
+            self.port = max(self.port, self.issued) + _WORD / memory.bandwidth + memory.overhead / 8
+            self.words.append(self.port + memory.latency)
         moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])
         decoded = max(self.put, self.words.popleft()) + (_DECODE_MEMORY if moves else _DECODE)
         self.put = max(decoded, self.issued + 1)
@@ -82,17 +114,20 @@ class _Clock:
 
     def _rw(self, word, ready):
         ready = max(ready, self.asked[0])
-        end = self.transfer(self.n * self.n, ready + self.memory.latency)
+        address = self.weights + word.addr * self.n * self.n
+        end = self.transfer(address, self.n * self.n, ready + self.memory.at(address).latency)
         self.asked.append(end)
         self.tiles.append(end)
         return ready, ready
 
     def _rhm(self, word, ready):
         ready = max(ready, self.rhm[0], self.array if self._reads(word) else 0)
-        begin = max(self.port, ready, self.rhm[1]) + self.memory.latency
-        end = self.transfer(word.count * self.n, ready)
+        address = self.host + word.addr * self.n
+        latency = self.memory.at(address).latency
+        begin = max(self.port, ready, self.rhm[1]) + latency
+        end = self.transfer(address, word.count * self.n, ready)
         self.rhm.append(end)
-        self.loads.append((word.ub, word.ub + word.count, begin, end + self.memory.latency))
+        self.loads.append((word.ub, word.ub + word.count, begin, end + latency))
         return ready, end
 
     def _reads(self, word):
@@ -101,9 +136,11 @@ class _Clock:
     def _whm(self, word, ready):
         # What is behind it need not wait for the port until its rows are there.
         ready = max(ready, self.whm)
-        size = word.count * self.n
+        size, address = word.count * self.n, self.host + word.addr * self.n
         self.whm = max(
-            self.transfer(size, ready), self.act_begin + size / self.memory.bandwidth, self.act
+            self.transfer(address, size, ready),
+            self.act_begin + size / self.memory.at(address).bandwidth,
+            self.act,
         )
         return ready, self.whm
 
@@ -121,7 +158,7 @@ class _Clock:
             begin = max(
                 begin,
                 (self.tiles.popleft() if self.tiles else 0) + self.n + 4,
-                self.switch + 2 * self.n + 3,
+                self.switch + self.n + 2,
             )
             self.switch = begin
         for low, high, first, last in self.loads:
@@ -176,9 +213,10 @@ class _Clock:
     }
 
 
-def word_times(words, params, memory=SDRAM16):
-    """The cycle at which each word issues, and that at which the last has ended."""
-    clock, times, end = _Clock(params, memory), [], 0.0
+def word_times(words, params, memory=SDRAM16, host=0, weights=0):
+    """The cycle at which each word issues, and that at which the last has ended. The program lies
+    at address 0, ``host`` and ``weights`` are where host memory and weight memory begin."""
+    clock, times, end = _Clock(params, memory, host, weights), [], 0.0
     for word in words:
         end = max(end, clock.word(word))
         times.append(clock.issued)

@@ -35,7 +35,7 @@ class OpenTpu(Backend):
 
     def lower(self, quantised, *, keep=False, images=1):
         """As the base; ``images`` inputs a run, up to :meth:`most_images`."""
-        return lower(quantised, self.params, self.memory_size, keep, images)
+        return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
 
     def twin(self, quantised, lowered, at):
         # Programs address vectors within a region, its constant ones included; tensors that are

@@ -6,7 +6,7 @@ from quintet.tools.kernels.inputs import KernelError
 from quintet.tools.kernels.opentpu.chunks import slot_rows
 from quintet.tools.kernels.opentpu.compiler import compile_steps
 from quintet.tools.kernels.opentpu.geometry import JOINS
-from quintet.tools.kernels.opentpu.timing import word_times
+from quintet.tools.kernels.opentpu.timing import main_memory, word_times
 
 from ...graph import MatMul
 from ...layout import Digit, Layout
@@ -40,7 +40,7 @@ def _multiplies(graph):
     return any(isinstance(node, MatMul) for node in graph.nodes)
 
 
-def lower(quantised, params, memory_size, keep=False, images=1):
+def lower(quantised, params, memory_size, keep=False, images=1, memory=None):
     """The shortest of some programs: lines along the maps' rows or along their columns, of one
     length where one map is made of another or not."""
     if not 1 <= images <= most_images(quantised.graph, params):
@@ -56,7 +56,18 @@ def lower(quantised, params, memory_size, keep=False, images=1):
     for swap in (False,) if flat else (False, True):
         for join in JOINS:
             try:
-                candidates.append(_lower(quantised, params, memory_size, keep, swap, join, images))
+                candidates.append(
+                    _lower(
+                        quantised,
+                        params,
+                        memory_size,
+                        keep,
+                        swap,
+                        join,
+                        images,
+                        main_memory(memory or {}),
+                    )
+                )
             except LoweringError as error:
                 failed = failed or error
     if not candidates:
@@ -64,7 +75,7 @@ def lower(quantised, params, memory_size, keep=False, images=1):
     return min(candidates, key=lambda lowered: sum(layer.cycles for layer in lowered.layers))
 
 
-def _lower(quantised, params, memory_size, keep, swap, join, images):
+def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
     graph = quantised.graph
     made = Steps(quantised, params, swap=swap, images=images)
     inputs = [made.root[port.tensor] for port in graph.inputs]
@@ -123,6 +134,8 @@ def _lower(quantised, params, memory_size, keep, swap, join, images):
                         f"output {name}: its elements are stored as {made.stored[root]}, no "
                         f"layout makes it one axis"
                     ) from None
+    first = host if compiled.first_tile else weights
+    times = word_times(compiled.program.words, params, memory, host, first)
     return Lowered(
         program=program,
         text=compiled.program.text(graph.name),
@@ -132,7 +145,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images):
             "program_length": len(program),
             "hostmem_base": host,
             "hostmem_limit": host + n * compiled.vectors,
-            "weights_base": host if compiled.first_tile else weights,
+            "weights_base": first,
             "weights_limit": weights + compiled.tiles.size,
         },
         constants=[
@@ -148,7 +161,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images):
         tensors=placed,
         images=images,
         memory=end,
-        layers=_layers(made.steps, compiled, params),
+        layers=_layers(made.steps, compiled, params, *times),
         params={name: params[name] for name in _NEEDS},
     )
 
@@ -178,10 +191,10 @@ def _layout(shape, stored, home, planes, host, swap, images):
     return Layout(host + n * (home + vectors) + elements, (images, *shape), "int8", tuple(digits))
 
 
-def _layers(steps, compiled, params):
-    """What each node takes; its steps stand one behind another."""
+def _layers(steps, compiled, params, times, total):
+    """What each node takes; its steps stand one behind another. ``times`` and ``total`` are those
+    of ``word_times``."""
     words = compiled.program.words
-    times, total = word_times(words, params)
     stop = ISA.store(ISA.encode("HLT")).hex()
     layers, edges = [], [begin for begin, _ in compiled.spans] + [len(words)]
     for number, step in enumerate(steps):

@@ -35,8 +35,8 @@ class OpuBackend(Backend):
 
     isa = "opu"
 
-    def __init__(self, *, params, memory_size):
-        super().__init__(params=params, memory_size=memory_size)
+    def __init__(self, *, params, memory_size, memory=None):
+        super().__init__(params=params, memory_size=memory_size, memory=memory)
         self.types = type_set(params)
         self._forms = WeakKeyDictionary()  # Tensor -> Form of the graph that it was last met in
 
