@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ..gateware import LOADED_AT
 from ..gateware.plugins import plugins
+from ..gateware.suggestions import suggestion
 
 __all__ = ["LOADED_AT", "BoardError", "board_names", "open_board"]
 
@@ -45,5 +46,5 @@ def open_board(name):
         There is none.
     """
     if name not in _boards():
-        raise BoardError(f"no board named {name!r}; there are {', '.join(_boards())}")
+        raise BoardError(f"no board named {name!r}{suggestion(name, _boards(), 'there are')}")
     return _boards()[name]

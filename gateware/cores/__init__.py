@@ -8,6 +8,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from ..plugins import plugins
+from ..suggestions import suggestion
 
 __all__ = ["Room", "RoomError", "open_room", "room_names"]
 
@@ -84,5 +85,5 @@ def room_names():
 def open_room(name):
     """The :class:`Room` of ISA ``name``."""
     if name not in _packages():
-        raise RoomError(f"no ISA named {name!r}; there are {', '.join(_packages())}")
+        raise RoomError(f"no ISA named {name!r}{suggestion(name, _packages(), 'there are')}")
     return Room(name, _packages()[name])
