@@ -4,10 +4,11 @@ entry point of the group ``quintet.boards``."""
 
 import importlib
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from ..gateware import LOADED_AT
+from ..gateware.plugins import plugins
+from ..gateware.suggestions import suggestion
 
 __all__ = ["LOADED_AT", "BoardError", "board_names", "open_board"]
 
@@ -25,8 +26,8 @@ def _boards():
             continue
         for board in getattr(importlib.import_module(f"{__name__}.{path.stem}"), "BOARDS", ()):
             found[board.name] = board
-    for entry in entry_points(group="quintet.boards"):
-        for board in entry.load().BOARDS:
+    for _, boards in plugins("quintet.boards", lambda entry: entry.load().BOARDS):
+        for board in boards:
             found.setdefault(board.name, board)
     return found
 
@@ -45,5 +46,5 @@ def open_board(name):
         There is none.
     """
     if name not in _boards():
-        raise BoardError(f"no board named {name!r}; there are {', '.join(_boards())}")
+        raise BoardError(f"no board named {name!r}{suggestion(name, _boards(), 'there are')}")
     return _boards()[name]

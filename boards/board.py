@@ -258,6 +258,12 @@ class Board:
     notes: tuple = field(default=())
     no_room: dict = field(default_factory=dict, hash=False)
 
+    def __post_init__(self):
+        if self.fpga not in FPGA_FAMILY:
+            raise ValueError(
+                f"board {self.name}: fpga = {self.fpga!r}: expected one of {', '.join(FPGA_FAMILY)}"
+            )
+
     @property
     def family(self):
         """Family of primitives."""

@@ -138,6 +138,7 @@ def main(argv=None):
         complete(COMMANDS, _arguments)
     argv = list(sys.argv[1:] if argv is None else argv)
     as_json = "--json" in argv
+    warnings.showwarning = _show_warning
     try:
         module, args = _parse(argv)
         if module is None:
@@ -166,6 +167,19 @@ def main(argv=None):
                 as_json,
             )
         return _fail(str(error), code, as_json, getattr(error, "listing", False))
+
+
+_show_plainly = warnings.showwarning
+
+
+def _show_warning(message, category, *rest, **more):
+    """The warning about a broken plug-in is one line of the command's, as its errors are."""
+    from ..gateware.plugins import PluginWarning
+
+    if issubclass(category, PluginWarning):
+        show(f"quintet: {message}", file=sys.stderr)
+    else:
+        _show_plainly(message, category, *rest, **more)
 
 
 def _fail(message, code, as_json, listing=False):

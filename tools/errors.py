@@ -4,6 +4,8 @@
 
 import sys
 
+from ..gateware.suggestions import close_names, suggestion
+
 __all__ = [
     "Exit",
     "InputError",
@@ -11,6 +13,7 @@ __all__ = [
     "NoDeviceError",
     "QuintetError",
     "TargetError",
+    "close_names",
     "exit_code",
     "suggestion",
 ]
@@ -69,15 +72,6 @@ _FOREIGN = (
     ("quintet.gateware.primitives.pll", "PLLError", Exit.BAD_INPUT),
     ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),
 )
-
-
-def suggestion(name, names, listed="it has"):
-    """What the message about the unknown ``name`` ends with: the one of ``names`` that was meant,
-    or all of them."""
-    import difflib
-
-    close = difflib.get_close_matches(name, list(names), 1)
-    return f"; did you mean {close[0]}?" if close else f"; {listed} {', '.join(names) or 'none'}"
 
 
 def exit_code(error):

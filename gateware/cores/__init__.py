@@ -5,8 +5,10 @@
 import importlib
 import importlib.util
 from functools import cache, cached_property
-from importlib.metadata import entry_points
 from pathlib import Path
+
+from ..plugins import plugins
+from ..suggestions import suggestion
 
 __all__ = ["Room", "RoomError", "open_room", "room_names"]
 
@@ -63,9 +65,15 @@ def _packages():
     found = {
         path.parent.name: f"{__name__}.{path.parent.name}" for path in sorted(here.glob("*/isa.py"))
     }
-    for entry in entry_points(group="quintet.cores"):
+    for entry, _ in plugins("quintet.cores", _load):
         found.setdefault(entry.name, entry.value)
     return found
+
+
+def _load(entry):
+    """Imports what every list of cores reads of a plug-in, so that a fault shows here."""
+    _ = importlib.import_module(f"{entry.value}.isa").ISA.name
+    _ = importlib.import_module(f"{entry.value}.params").SPACE.presets
 
 
 def room_names():
@@ -77,5 +85,5 @@ def room_names():
 def open_room(name):
     """The :class:`Room` of ISA ``name``."""
     if name not in _packages():
-        raise RoomError(f"no ISA named {name!r}; there are {', '.join(_packages())}")
+        raise RoomError(f"no ISA named {name!r}{suggestion(name, _packages(), 'there are')}")
     return Room(name, _packages()[name])

@@ -4,6 +4,7 @@ once, and the whole house serves it."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,10 +21,10 @@ else:
     import tomli as tomllib
 
 
-def installed(folder, name):
+def installed(folder, name, where="site"):
     """Environment in which the package of ``quintet new`` is installed: its modules, and its entry
     point."""
-    info = folder.parent / f"{name}-site" / f"{name}-0.1.0.dist-info"
+    info = folder.parent / f"{name}-{where}" / f"{name}-0.1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 0.1.0\n")
     ((group, entries),) = tomllib.loads((folder / "pyproject.toml").read_text())["project"][
@@ -198,3 +199,55 @@ def test_tags_differ():
     from quintet.gateware.cores import open_room, room_names
 
     assert len(tags) == 3 and not tags & {open_room(name).isa.ISA.tag for name in room_names()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "file", "change", "words"),
+    [
+        (
+            "board",
+            "__init__.py",
+            lambda text: re.sub(r'fpga="[^"]*"', 'fpga="hx1k"', text),
+            "/__init__.py:10: ValueError: board broken: fpga = 'hx1k': expected one of 85f, ",
+        ),
+        (
+            "board",
+            "__init__.py",
+            lambda text: text + "def f(:\n",
+            "/__init__.py:{last}: SyntaxError",
+        ),
+        (
+            "board",
+            "__init__.py",
+            lambda text: text + "1 / 0\n",
+            "/__init__.py:{last}: ZeroDivision",
+        ),
+        (
+            "board",
+            "__init__.py",
+            lambda text: "",
+            "AttributeError: module 'broken' has no attribute",
+        ),
+        ("core", "isa.py", lambda text: text + "def f(:\n", "/isa.py:{last}: SyntaxError"),
+        ("core", "params.py", lambda text: text + "int('x')\n", "/params.py:{last}: ValueError"),
+    ],
+    ids=["fpga", "board-syntax", "board-raises", "board-empty", "core-syntax", "core-raises"],
+)
+def test_a_broken_package_is_named_and_skipped(tmp_path, kind, file, change, words):
+    folder = made(kind, "broken", tmp_path)
+    path = folder / "src" / "broken" / file
+    path.write_text(change(path.read_text()))
+    last = len(path.read_text().splitlines())
+    for command in ("boards", "cores"):
+        done = subprocess.run(
+            [sys.executable, "-m", "quintet.tools.cli", command],
+            env=installed(folder, "broken", command),
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "opentpu" in done.stdout and "broken" not in done.stdout
+        if command == f"{kind}s":
+            (line,) = done.stderr.splitlines()
+            assert line.startswith(f"quintet: {kind} plug-in broken is skipped: ")
+            assert words.format(last=last) in line

@@ -83,6 +83,13 @@ def test_of_an_archive(small):
             "",
             ["a number of labels that divides the 24 elements of save[0], not 5"],
         ),
+        # Two labels for each of six images.
+        (np.zeros(12, np.uint8), "", ["along the first axes of [6, 4] (1, 6), not 12"]),
+        (
+            np.zeros(8, np.uint8),
+            "unpack = { order = [1, 0] }",
+            ["along the first axes of [4, 6] (1, 4), not 8"],
+        ),
         (np.zeros(48, np.uint8), "", ["divides the 24 elements", "not 48"]),
         (np.zeros(0, np.uint8), "", ["l.npy is empty"]),
         (np.full(6, 4, np.uint8), "", ["expected classes from 0 to 3, not 4 to 4"]),

@@ -153,6 +153,27 @@ def test_baud():
                 open_target(f"{board.path}?{query}")
 
 
+@pytest.mark.parametrize(
+    "name, meant",
+    [
+        ("ulx3s", r"ulx3s-\S+/ISA or ulx3s-\S+/ISA or ulx3s-\S+/ISA"),
+        ("ulx3s-85f", "ulx3s-85f/ISA"),
+        ("icebraker", "icebreaker/ISA"),
+        ("icebraker/opentpv", "icebreaker/opentpu"),
+        ("opentpu", "model:opentpu"),
+        ("modle", "model"),
+    ],
+)
+def test_a_name_that_is_no_port(name, meant):
+    with pytest.raises(NoDeviceError, match=rf"no such port; did you mean {meant}\? \(quintet"):
+        open_target(name)
+
+
+def test_a_port_that_is_not_there():
+    with pytest.raises(NoDeviceError, match=r"ttyNONE: no such port \(quintet doctor"):
+        open_target("/dev/ttyNONE")
+
+
 def usb_port(device, vid=0x0403, pid=0x6015, location="1-2:1.0"):
     return SimpleNamespace(device=device, vid=vid, pid=pid, location=location)
 

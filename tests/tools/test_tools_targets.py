@@ -85,7 +85,7 @@ def test_names():
         ("", "expected model"),
         (" model", "expected model"),
         ("model:", "expected an ISA"),
-        ("model:opv", "no ISA named 'opv'"),
+        ("model:opv", "no ISA named 'opv'; did you mean opu?"),
         ("model:opentpu?", "nothing behind the question mark"),
         ("model:opentpu?n", "name=value"),
         ("model:opentpu?n=4&n=8", "n is given twice"),

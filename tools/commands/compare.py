@@ -73,12 +73,13 @@ def run(args, console):
 
     calibration, inputs = arrays(args.calibrate, "--calibrate"), arrays(args.input, "--input")
     if inputs is not None:
+        given = len(next(iter(inputs.values())))
         inputs = {name: array[: args.limit] for name, array in inputs.items()}
     labels = None
     if args.labels is not None:
         if inputs is None:
             raise InputError("--labels: expected --input with the inputs that they belong to")
-        labels = load_labels(args.labels, len(next(iter(inputs.values()))))
+        labels = load_labels(args.labels, given, args.limit)
     with console.progress() as progress:
         found = compare_network(
             graph,

@@ -72,15 +72,14 @@ def run(args, console):
     plan = load_plan(args.plan)
     if args.limit is not None and args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
-    inputs = {
-        name: array[: args.limit]
-        for name, array in load_inputs(args.input, plan.inputs, "--input").items()
-    }
     from ..compiler.values import check_arrays
 
-    inputs = check_arrays(plan.network, plan.inputs, inputs)
-    count = len(next(iter(inputs.values())))
-    labels = None if args.labels is None else load_labels(args.labels, count)
+    inputs = check_arrays(
+        plan.network, plan.inputs, load_inputs(args.input, plan.inputs, "--input")
+    )
+    given = len(next(iter(inputs.values())))
+    inputs = {name: array[: args.limit] for name, array in inputs.items()}
+    labels = None if args.labels is None else load_labels(args.labels, given, args.limit)
     from ..compiler.results.accuracy import check_labels, classified
 
     check_labels(plan, labels)

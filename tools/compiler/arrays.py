@@ -52,17 +52,31 @@ def load_inputs(texts, ports, option):
     return found
 
 
-def load_labels(text, count, option="--labels"):
-    """Classes of ``count`` inputs: whole numbers, ``.npy`` or ``.npz:key`` (a bare ``.npz``: its
-    array ``y``)."""
+def load_labels(
+    text: str, inputs: int, limit: int | None = None, option: str = "--labels"
+) -> np.ndarray:
+    """Classes of the first ``limit`` of ``inputs`` inputs (``None``: of all).
+
+    They are whole numbers, ``.npy`` or ``.npz:key`` (a bare ``.npz``: its array ``y``), either for
+    every input or for those within the limit. Any other number belongs to other inputs.
+
+    Raises
+    ------
+    InputError
+    """
+    count = inputs if limit is None else min(limit, inputs)
     array = _array(text, option, ("y", "labels"))
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InputError(
             f"{option} {text}: {array.dtype} {list(array.shape)}: expected whole numbers of "
             f"one dimension"
         )
-    if len(array) < count:
-        raise InputError(f"{option} {text}: {len(array)} labels for {count} inputs")
+    if len(array) not in (inputs, count):
+        limited = f", or {count} for those within --limit" if count < inputs else ""
+        raise InputError(
+            f"{option} {text}: {len(array)} labels for {inputs} inputs: expected {inputs}, one "
+            f"for each{limited}"
+        )
     return array[:count]
 
 

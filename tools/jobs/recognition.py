@@ -3,7 +3,9 @@
 (docs/reference/jobs.md)."""
 
 import math
+import operator
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +78,7 @@ def read_recognition(table, folder, dtype, shape):
     order = _sizes(unpack, "order", 0)
     if order is not None and sorted(order) != list(range(len(taken))):
         raise unpack.error("order", f"every axis from 0 to {len(taken) - 1} once")
-    labels = _labels(table, folder, math.prod(taken))
+    labels = _labels(table, folder, [taken[axis] for axis in order or range(len(taken))])
     row = math.prod(taken) // len(labels)
     classes = unpack.get("classes", int)
     if classes is not None and not 1 <= classes <= row:
@@ -104,8 +106,12 @@ def _sizes(table, key, least=1):
     return None if values is None else tuple(values)
 
 
-def _labels(table, folder, elements):
+def _labels(table, folder, sizes):
+    """Labels of a tensor whose axes have ``sizes``: its first axes count the images, so that their
+    number is a product of the first sizes. Of a tensor of one axis any divisor is taken."""
     name = table.path("labels")
+    elements = math.prod(sizes)
+    counts = list(accumulate(sizes[:-1], initial=1, func=operator.mul))
     try:
         file = MemoryFile(folder, name)
         count = math.prod(file.shape or ())
@@ -116,6 +122,12 @@ def _labels(table, folder, elements):
                 "labels",
                 f"a number of labels that divides the {elements} elements of {table.name}, not "
                 f"{count}",
+            )
+        if len(sizes) > 1 and count not in counts:
+            raise table.error(
+                "labels",
+                f"a number of labels that counts images along the first axes of {list(sizes)} "
+                f"({', '.join(map(str, dict.fromkeys(counts)))}), not {count}",
             )
         return file.array()
     except JobError as error:

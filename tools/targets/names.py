@@ -4,7 +4,7 @@
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
-from ..errors import TargetError
+from ..errors import TargetError, suggestion
 from .serial_port import open_port, port_options, public_name
 
 __all__ = ["TargetName", "open_target", "parse_target", "public_name"]
@@ -90,7 +90,7 @@ def _known_isa(text, isa):
 
     if isa is not None and isa not in room_names():
         raise TargetError(
-            f"target {text}: no ISA named {isa!r}; there are {', '.join(room_names())}"
+            f"target {text}: no ISA named {isa!r}{suggestion(isa, room_names(), 'there are')}"
         )
     return isa
 

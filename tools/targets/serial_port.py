@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from functools import cache
 
-from ..errors import NoDeviceError, TargetError
+from ..errors import NoDeviceError, TargetError, close_names
 
 __all__ = ["Identity", "candidates", "identities", "open_port", "port_options", "public_name"]
 
@@ -90,7 +90,7 @@ def _open(port):
     try:
         pipe = open_pipe(place, **rate)
     except (OSError, ValueError) as error:
-        raise NoDeviceError(f"cannot open {place}: {_reason(error)}") from None
+        raise NoDeviceError(f"cannot open {place}: {_reason(error, place)}") from None
     try:
         return LinkTarget(
             client=LinkClient(ServedPipe(pipe, token), **deadline), name=public_name(port)
@@ -158,16 +158,34 @@ def port_options(port):
     return place, pipe, client, token
 
 
-def _reason(error):
+def _reason(error, place):
     number = getattr(error, "errno", None)
     if number == errno.ENOENT:
-        return "no such port (quintet doctor lists the ports there are)"
+        return f"no such port{_meant(place)} (quintet doctor lists the ports there are)"
     if number in (errno.EACCES, errno.EPERM):
         return "permission denied (quintet doctor says how to get it)"
     if number in (errno.EBUSY, errno.EWOULDBLOCK):
         return "another program holds it"
     # pyserial's errors have no text of the system's own.
     return " ".join((getattr(error, "strerror", None) or str(error)).split())
+
+
+def _meant(place):
+    """What a name that is no port's may have been meant for: a board's name, or the kind of a
+    target. Neither is a target by itself."""
+    from ...boards import board_names
+    from ...gateware.cores import room_names
+
+    board, slash, isa = place.partition("/")
+    boards = close_names(board, board_names(), 3)
+    if boards:
+        isas = close_names(isa, room_names(), 1) if slash else []
+        core = isas[0] if isas else "ISA"
+        boards = [f"{name}/{core}" for name in boards]
+    elif not slash:
+        boards = [f"model:{name}" for name in close_names(place, room_names(), 1)]
+        boards += close_names(place, ("auto", "model"), 1)
+    return f"; did you mean {' or '.join(boards)}?" if boards else ""
 
 
 def _ask(port):

@@ -17,6 +17,8 @@ from quintet.tools.errors import Exit
 MODEL = str(digits.FOLDER / "cnn.onnx")
 DATA = str(digits.FOLDER / "digits.npz")
 COUNT = 12
+#: Inputs and labels in the file of the digits.
+INPUTS = len(digits.labels())
 
 
 @pytest.fixture(scope="module")
@@ -96,14 +98,16 @@ def test_inputs_go_over_the_link_in_their_own_bytes(plans, capsys):
         (("--labels", f"{DATA}:images"), "expected whole numbers of one dimension"),
         (("--labels", "bad.npy"), "class 10 at 3; digits has classes 0 to 9"),
         (("--labels", "few.npy"), "2 labels for"),
+        (("--labels", "many.npy"), f"{2 * INPUTS} labels for {INPUTS} inputs: expected {INPUTS}"),
         (("--limit", "0"), "--limit 0: expected at least 1"),
         (("--out", "bad.npy"), "is a file; expected a folder"),
     ],
 )
 def test_infer_refuses(plans, capsys, tmp_path, monkeypatch, change, message):
     monkeypatch.chdir(tmp_path)
-    np.save("bad.npy", np.array([0, 1, 2, 10] + [0] * COUNT))
+    np.save("bad.npy", np.array([0, 1, 2, 10] + [0] * (COUNT - 4)))
     np.save("few.npy", np.array([0, 1]))
+    np.save("many.npy", np.zeros(2 * INPUTS, np.int64))
     options = {
         "--on": "model",
         "--input": f"{DATA}:images",
