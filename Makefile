@@ -7,7 +7,7 @@ MINUTES ?= 20
 SEED ?= 1
 WORKERS ?= 2
 
-.PHONY: demo test test-long quick format lint docs pictures clean
+.PHONY: demo test test-long format lint docs pictures clean
 
 # What running, building and the demo need: the package itself with the FPGA tools.
 $(VENV)/base: pyproject.toml setup.py
