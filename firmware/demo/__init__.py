@@ -150,7 +150,7 @@ def _run(norm, target, folder, say, progress):
         images = len(digits.labels())
         comparison.troubles.append(describe_outcome(result))
     say(
-        f"{correct} of {images} images recognised; "
+        f"{correct} of {images} inputs right; "
         + (
             "every result equals the golden model's"
             if comparison.equal

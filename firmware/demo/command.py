@@ -19,7 +19,7 @@ DEMO_TARGET = "sim:ulx3s-85f/opentpu"
 #: Rows of the table: what, how it is computed from a run, what it means.
 ROWS = (
     (
-        "images recognised",
+        "inputs right",
         lambda r: f"{r.correct} of {r.images}",
         "held out: no network has seen them in training",
     ),

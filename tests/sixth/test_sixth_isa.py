@@ -161,10 +161,10 @@ def test_what_is_written(tmp_path, capsys):
             "a_name_of_17_chars",
             "new board 'a_name_of_17_chars': expected a name of at most 16",
         ),
-        ("core", "opu", "new core opu: quintet has a core of that name"),
+        ("core", "opu", "new core opu: quintet has a core of that name, one of its own"),
         ("board", "icebreaker", "new board icebreaker: quintet has a board of that name"),
         ("core", "json", "new core json: there is a Python package of that name"),
-        ("core", "numpy", "new core numpy: there is a Python package of that name"),
+        ("core", "numpy", f"package of that name, which would hide it ({np.__file__})"),
     ],
 )
 def test_names_that_are_refused(kind, name, message, tmp_path, capsys):
@@ -174,7 +174,10 @@ def test_names_that_are_refused(kind, name, message, tmp_path, capsys):
 
 def test_places_that_are_refused(tmp_path, capsys, monkeypatch):
     assert main(["new", "core", "mycore", "-o", str(tmp_path)]) == 2
-    assert f"new core mycore: {tmp_path} is there already" in capsys.readouterr().err
+    assert (
+        f"new core mycore: {tmp_path} is there already; remove it, or name"
+        in capsys.readouterr().err
+    )
     assert main(["new", "core", "mycore", "-o", str(tmp_path / "a" / "b")]) == 2
     assert (
         f"new core mycore: cannot make {tmp_path / 'a' / 'b'}: No such file or directory"
@@ -251,3 +254,19 @@ def test_a_broken_package_is_named_and_skipped(tmp_path, kind, file, change, wor
             (line,) = done.stderr.splitlines()
             assert line.startswith(f"quintet: {kind} plug-in broken is skipped: ")
             assert words.format(last=last) in line
+
+
+@pytest.mark.parametrize("kind", ["core", "board"])
+def test_a_name_that_is_taken_says_what_has_it_and_where(tmp_path, kind):
+    folder = made(kind, "mine", tmp_path)
+    done = subprocess.run(
+        [sys.executable, "-m", "quintet.tools.cli", "new", kind, "mine", "-o", tmp_path / "again"],
+        env=installed(folder, "mine"),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2 and not (tmp_path / "again").exists()
+    assert done.stderr == (
+        f"quintet: new {kind} mine: quintet has a {kind} of that name, of the installed package "
+        f"mine ({folder / 'src' / 'mine' / '__init__.py'}); pip uninstall mine removes it\n"
+    )

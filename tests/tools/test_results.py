@@ -23,7 +23,7 @@ OTHERS = [
     if not {"isa", "reference"} & set(document.relative_to(ROOT).parts)
 ]
 #: What only a measurement gives: a clock with a decimal, thousands of cycles, cells, a rate of the
-#: link, images recognised.
+#: link, inputs right.
 FIGURE = re.compile(
     r"(?<![\w.,])(\d[\d,]*\.\d+\s+MHz|\d{1,3}(,\d{3})+\s+cycles|\d[\d,]*\s+(TRELLIS_\w+|logic\s+cells|LUT4|kB/s)|\d+\s+of\s+540)\b"
 )

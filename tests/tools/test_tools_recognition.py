@@ -26,11 +26,11 @@ def test_rows(quintet, small):
     assert quintet("run", small, "--json").json["recognised"] == {
         "y.npy": {"correct": 5, "images": 6}
     }
-    assert "\n5 of 6 images recognised (83.3 %)\n" in quintet("run", small).out
+    assert "\n5 of 6 inputs right (83.3 %)\n" in quintet("run", small).out
     small.append(
         '[[save]]\nfile = "z.npy"\nat = 0x2010\ndtype = "int8"\nshape = [6, 4]\nlabels = "l.npy"\n'
     )
-    assert "\ny.npy: 5 of 6 images recognised (83.3 %)\nz.npy: 5 of 6" in quintet("run", small).out
+    assert "\ny.npy: 5 of 6 inputs right (83.3 %)\nz.npy: 5 of 6" in quintet("run", small).out
 
 
 def test_no_labels_and_no_result(quintet, small):
@@ -186,5 +186,5 @@ def test_bad_entries(small, old, new, words):
 
 
 def test_text_and_ties():
-    assert recognised_text(531, 540) == "531 of 540 images recognised (98.3 %)"
+    assert recognised_text(531, 540) == "531 of 540 inputs right (98.3 %)"
     assert Recognition(np.array([0, 1])).correct(np.array([[5, 5], [5, 5]])) == 1

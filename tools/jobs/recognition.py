@@ -50,8 +50,8 @@ class Recognition:
 
 
 def recognised_text(correct, images):
-    """``531 of 540 images recognised (98.3 %)``."""
-    return f"{correct} of {images} images recognised ({100 * correct / images:.1f} %)"
+    """``531 of 540 inputs right (98.3 %)``."""
+    return f"{correct} of {images} inputs right ({100 * correct / images:.1f} %)"
 
 
 # In a job's file

@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -76,11 +77,35 @@ def _check(kind, name):
             f"and _, a letter first"
         )
     if name in taken:
-        raise InputError(f"new {kind} {name}: quintet has a {kind} of that name")
+        raise InputError(
+            f"new {kind} {name}: quintet has a {kind} of that name, {_where(kind, name)}"
+        )
     if name in sys.stdlib_module_names or importlib.util.find_spec(name) is not None:
         raise InputError(
             f"new {kind} {name}: there is a Python package of that name, which would hide it"
+            f"{_module_file(name)}"
         )
+
+
+def _where(kind, name):
+    """Where the core or board that has the name is: the installed package that brings it, and what
+    removes that, or quintet itself."""
+    for entry in entry_points(group=f"quintet.{kind}s"):
+        if entry.name == name and entry.dist is not None:
+            return (
+                f"of the installed package {entry.dist.name}{_module_file(entry.module)}; "
+                f"pip uninstall {entry.dist.name} removes it"
+            )
+    return "one of its own"
+
+
+def _module_file(name):
+    """`` (FILE)``, where Python finds the module; nothing for one without a file."""
+    try:
+        spec = importlib.util.find_spec(name)
+    except (ImportError, ValueError):
+        return ""
+    return f" ({spec.origin})" if spec is not None and spec.origin not in (None, "built-in") else ""
 
 
 def _tag(name):
@@ -147,7 +172,10 @@ def write(kind, name, folder):
     try:
         folder.mkdir()
     except FileExistsError:
-        raise InputError(f"new {kind} {name}: {folder} is there already") from None
+        raise InputError(
+            f"new {kind} {name}: {folder} is there already; remove it, or name another "
+            "folder with -o"
+        ) from None
     except OSError as error:
         raise InputError(
             f"new {kind} {name}: cannot make {folder}: {error.strerror or error}"

@@ -39,6 +39,42 @@ def test_a_file_that_is_no_model(tmp_path, content):
         import_onnx(path)
 
 
+@pytest.mark.parametrize(
+    "name, content, words",
+    [
+        ("net.pt", b"PK\x03\x04", "a PyTorch file; expected ONNX: .*torch.onnx.export"),
+        ("net.PTH", b"", "a PyTorch file"),
+        (
+            "net.safetensors",
+            b"",
+            "a safetensors file, which holds weights alone; .*torch.onnx.export",
+        ),
+        ("net.keras", b"PK\x03\x04", "a Keras file; .*tf2onnx.convert.from_function"),
+        ("net.h5", b"", "an HDF5 file, as Keras writes it"),
+        ("net.onnx", b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
+        ("net.tflite", b"", "a TensorFlow Lite file; .*--tflite"),
+        ("net", b"\x1c\0\0\0TFL3", "a TensorFlow Lite file"),
+        ("net.pb", b"", "a TensorFlow graph; .*--saved-model"),
+        ("net.pkl", b"\x80\x04", "a Python pickle, .*skl2onnx"),
+        ("net.bin", b"\x80\x04", "a Python pickle"),
+    ],
+)
+def test_other_formats_are_named_with_their_exporters(tmp_path, name, content, words):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(OnnxError, match=rf"{name}: {words}"):
+        import_onnx(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "given, name", [("main_graph", "mine"), ("torch_jit", "mine"), ("cnn", "cnn")]
+)
+def test_the_file_names_a_network_whose_exporter_names_all_alike(tmp_path, given, name):
+    model = network(node("Gemm", ["x", "w"], ["y"]), constants={"w": np.ones((4, 3), np.float32)})
+    model.graph.name = given
+    (tmp_path / "mine.onnx").write_bytes(model.SerializeToString())
+    assert import_onnx(tmp_path / "mine.onnx").name == name
+
+
 def test_a_truncated_model(tmp_path):
     path = tmp_path / "a.onnx"
     content = network(

@@ -12,6 +12,7 @@ import numpy as np
 from ...errors import NoDeviceError, suggestion
 from .errors import OnnxError
 from .external import external_bytes
+from .formats import other_format
 
 __all__ = ["OLDEST_OPSET", "Model", "Node", "Value", "read_model"]
 
@@ -62,6 +63,10 @@ class Model:
     refused: dict = field(default_factory=dict)
 
 
+#: What exporters call every graph: PyTorch's two, and none at all. The file's name says more.
+_NAMES_OF_EVERY_GRAPH = ("main_graph", "torch_jit", "torch-jit-export", "")
+
+
 def _onnx():
     try:
         import onnx
@@ -99,10 +104,12 @@ def read_model(path):
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(content)
+        whole = proto.HasField("graph") and proto.ir_version
     except DecodeError:
-        raise OnnxError(f"{path}: no ONNX model, or a truncated one") from None
-    if not proto.HasField("graph") or not proto.ir_version:
-        raise OnnxError(f"{path}: no ONNX model, or a truncated one")
+        whole = False
+    if not whole:
+        other = other_format(path.name, content)
+        raise OnnxError(f"{path}: {other or 'no ONNX model, or a truncated one'}")
     opset = _opset(path, onnx, proto)
     if not proto.graph.node:
         raise OnnxError(f"{path}: the graph is empty")
@@ -110,7 +117,8 @@ def read_model(path):
         raise OnnxError(f"{path}: {len(proto.graph.node)} nodes, at most {_MOST_NODES} are taken")
     _names(path, proto.graph)
     _name_all(proto.graph)
-    model = Model(proto.graph.name or path.stem, opset)
+    named = proto.graph.name not in _NAMES_OF_EVERY_GRAPH
+    model = Model(proto.graph.name if named else path.stem, opset)
     model.refused = _refused(onnx, proto, opset)
     elements = sum(prod(tensor.dims) for tensor in proto.graph.initializer)
     if elements > _MOST_ELEMENTS:
