@@ -9,13 +9,13 @@ __all__ = ["APU", "LOOP", "TILE", "TILES", "DeclaredForm"]
 #: Names of the tile registers, by number.
 TILES = ("INPUT", "WEIGHTS", "OUTPUT", "ACC")
 TILE = Named(
-    tuple((name, k) for k, name in enumerate(TILES)), numbers=False, fold=False, prefix="$r"
+    tuple((name, k) for k, name in enumerate(TILES)), numbers=True, fold=False, prefix="$r"
 )
 
 
 class DeclaredForm(Form):
-    """A loop or address unit: its declared name, or prefix and number where that number is
-    declared.
+    """A loop or address unit: its declared name, or its number, with or without the prefix, where
+    that is declared.
 
     What is declared stands in the state of the assembler's section, by ``kind``: a dict of name ->
     number (``asm/assembly.py``). A loop may stand in parentheses.
@@ -30,6 +30,8 @@ class DeclaredForm(Form):
         closing = self.brackets and cursor.accept("(")
         place = cursor.place
         number = cursor.take_prefixed(self.prefix)
+        if number is None and cursor.at_number():
+            number = cursor.expression()
         if number is None:
             name = cursor.name(f"{self.what}, by name or as {self.prefix}0")
             if name not in declared:

@@ -90,6 +90,10 @@ class Cursor:
         token = self.token
         return token.text if token is not None and token.kind == "name" else None
 
+    def at_number(self) -> bool:
+        """Whether the next token is a number."""
+        return self.token is not None and self.token.kind == "number"
+
     def name(self, what="a name"):
         """Reads a name without dots."""
         word = self.peek_name()

@@ -2,6 +2,7 @@
 """Cherry's directives: images and lists byte by byte, every error, every warning, and the way back
 to text."""
 
+import re
 import struct
 import zlib
 from pathlib import Path
@@ -52,6 +53,28 @@ def test_a_bare_image():
     assert assemble_text(SOFTWARE, "").data == struct.pack(
         "<8I", 0x59524843, 8 << 16 | 1, 0, 0, 0, 0, 0, 0
     )
+
+
+def test_bare_numbers_of_the_sources_forms():
+    declared = ".loop i 4\n.apu X 0 1 4 i:16\n"
+    bare = "start_loop (0)\nload 0, 1\ncopy 1, 2\nzero 3\nend_loop 0"
+    named = "start_loop i\nload X, WEIGHTS\ncopy WEIGHTS, OUTPUT\nzero ACC\nend_loop i"
+    assert assemble_text(SOFTWARE, declared + bare).data == (
+        assemble_text(SOFTWARE, declared + named).data
+    )
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("copy 4, 1", "copy is 4, expected 0 to 3"),
+        ("start_loop (1)\nend_loop (1)", "$d1 is not declared, expected $d0"),
+        ("load 7, 1", "$a7 is not declared, expected $a0"),
+    ],
+)
+def test_bare_numbers_that_are_refused(text, message):
+    with pytest.raises(AsmError, match=re.escape(message)):
+        assemble_text(SOFTWARE, ".loop i 4\n.apu X 0 1 4 i:16\n" + text)
 
 
 def test_flags_come_from_the_code_and_from_needs():
@@ -106,7 +129,7 @@ ERRORS = [
     (".loop l 1\nstart_loop $d3", "2:12: $d3 is not declared, expected $d0"),
     (
         ".apu a 0 0 0\nload a, INPUTS",
-        "2:9: unknown reg 'INPUTS', expected one of INPUT, WEIGHTS, OUTPUT, ACC",
+        "2:9: unknown reg 'INPUTS', expected one of INPUT, WEIGHTS, OUTPUT, ACC or a number",
     ),
     (".apu a 0 0 0\nload a, INPUT, 0, 4", "2:16: len_y of load is 0, expected 1 to 4"),
     (
