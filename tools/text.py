@@ -26,9 +26,11 @@ def visible_lines(text: str) -> str:
 
 def plain_name(name: str) -> str:
     """A name of letters, digits and underscores, at most :data:`LONGEST_NAME` of them: ``name``
-    itself where it is one, else what is left of it with a digest behind, so that different names
+    itself if it is one, else what is left of it with a digest behind, so that different names
     stay different."""
-    if re.fullmatch(rf"[A-Za-z_][A-Za-z0-9_]{{0,{LONGEST_NAME - 1}}}", name):
+    plain = re.fullmatch(rf"[A-Za-z_][A-Za-z0-9_]{{0,{LONGEST_NAME - 1}}}", name)
+    # A name that ends like a digest gets one, too: it may be what another name became.
+    if plain and not re.search(r"_[0-9a-f]{8}$", name):
         return name
     left = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[: LONGEST_NAME - 11]
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]

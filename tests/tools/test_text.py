@@ -25,6 +25,11 @@ def test_different_names_stay_different(names):
     assert all(re.fullmatch(r"[A-Za-z_]\w{0,47}", name, re.ASCII) for name in plain)
 
 
+def test_a_name_that_another_one_becomes_is_changed_too():
+    made = plain_name("a b")
+    assert made != "a_b" and plain_name(made) != made
+
+
 def test_long_names_and_those_that_differ_at_their_end():
     names = ["n" * 300 + str(k) for k in range(10)] + ["a b", "a_b", "a/b", "", "1"]
     plain = [plain_name(name) for name in names]

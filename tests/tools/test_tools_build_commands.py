@@ -372,6 +372,7 @@ def test_build_report(quintet, monkeypatch):
     assert args == ("icebreaker", "opentpu") and options.pop("progress")
     assert options == {
         "preset": None,
+        "on_chip": None,
         "params": {"ub_rows": "512"},
         "freq": 24.0,
         "seed": 2,
@@ -448,7 +449,7 @@ def test_verilog_to_a_file(quintet, monkeypatch, tmp_path):
     )
     ran = quintet("verilog", "--core", "opentpu", "--json")
     assert ran.json["verilog"].startswith("module") and ran.json["lines"] == 2
-    refused(quintet("verilog", "icebreaker", "opentpu", "-o", tmp_path), 2, "cannot write")
+    refused(quintet("verilog", "icebreaker", "opentpu", "-o", tmp_path), 2, "is a folder")
 
 
 @pytest.mark.parametrize(

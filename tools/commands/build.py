@@ -197,7 +197,7 @@ def _show(report, console):
                 )
             )
     console.table(("resource", ">used", ">of", ">"), rows)
-    if on_chip := report["memory"].get("on_chip"):
+    if on_chip := report.get("memory", {}).get("on_chip"):
         console.out(
             f"main memory: {on_chip['size']:,} bytes on chip in beats of "
             f"{on_chip['beat_bytes']} bytes, the rest "

@@ -162,9 +162,16 @@ def test_compile_refuses_and_writes_nothing(capsys, tmp_path, monkeypatch, chang
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "x"]
 
 
+def test_opentpu_of_a_small_board_names_the_size_that_networks_want(capsys, tmp_path):
+    target = ("compile", digits.FOLDER / "mlp.onnx", "--for", "icebreaker/opentpu", "--dry-run")
+    refusal = said(capsys, *target, code=Exit.BAD_INPUT)["error"]
+    assert "-P ext_norm=true" in refusal
+    assert said(capsys, *target, "-P", "ext_norm=true")["network"] == "digits_mlp"
+
+
 def test_compile_for_a_port_that_is_not_there(capsys, tmp_path):
     assert (
-        "no such port"
+        "no such port; did you mean ulx3s-85f/ISA?"
         in said(
             capsys,
             "compile",

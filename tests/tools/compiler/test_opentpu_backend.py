@@ -327,7 +327,12 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
 @pytest.mark.parametrize(
     ("answer", "reason", "step", "options"),
     [
-        ("no", "a build with ext_norm", lambda b: b.conv(4, (3, 3)), {"preset": "sim-plain"}),
+        (
+            "no",
+            "a build with ext_norm; compile, and build the board, with -P ext_norm=true",
+            lambda b: b.conv(4, (3, 3)),
+            {"preset": "sim-plain"},
+        ),
         (
             "host",
             "it wants ext_pool, or a relu in front",

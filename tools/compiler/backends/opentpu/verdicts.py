@@ -225,7 +225,12 @@ _HOST = {
 def verdict(graph, node, params):
     """:class:`~..base.Verdict` on a node for build parameters ``params``."""
     if not params["ext_norm"]:
-        return Verdict(NO, "whole-number layers want a shift behind them: a build with ext_norm")
+        return Verdict(
+            NO,
+            "whole-number layers want a shift behind them: a build with ext_norm; compile, and "
+            "build the board, with -P ext_norm=true, or take a board whose preset has it "
+            "(quintet cores opentpu)",
+        )
     if type(node) in _HOST:
         return Verdict(HOST, _HOST[type(node)])
     reason = (
