@@ -325,7 +325,7 @@ def test_a_place_that_cannot_be_written_is_told(quintet, small):
     )
     assert (
         ran.code == 2
-        and f"cannot write {small.folder}/a.json" in ran.err
+        and f"--trace {small.folder}/a.json: is a folder" in ran.err
         and not (small.folder / "y.npy").exists()
     )
 

@@ -140,7 +140,7 @@ class Subject:
             clock_hz=round(report["clock_asked_mhz"] * 1e6),
             link="uart",
             family=family,
-            on_chip=report["memory"].get("on_chip", {}).get("size", 0),
+            on_chip=report.get("memory", {}).get("on_chip", {}).get("size", 0),
         )
         settle(made)
         return made
