@@ -133,7 +133,10 @@ async def _body(request):
 
 
 async def _events(studio, request):
-    listener = studio.listen()
+    # Requests of one instant may all have found a place free.
+    listener = studio.listen(MOST_LISTENERS)
+    if listener is None:
+        return
     try:
         yield f"data: {json.dumps({'kind': 'hello', **studio.described()})}\n\n"
         silent = 0.0

@@ -144,10 +144,12 @@ class Studio:
         with self._lock:
             return len(self._listeners)
 
-    def listen(self):
-        """A queue that gets every event from now on."""
+    def listen(self, most: int | None = None) -> queue.SimpleQueue | None:
+        """A queue that gets every event from now on; ``None`` if ``most`` others get them."""
         listener = queue.SimpleQueue()
         with self._lock:
+            if most is not None and len(self._listeners) >= most:
+                return None
             self._listeners.add(listener)
         return listener
 

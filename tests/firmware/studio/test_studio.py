@@ -417,6 +417,7 @@ def test_streams_of_events_are_few(client, studio):
     listeners = [studio.listen() for _ in range(application.MOST_LISTENERS)]
     answer = client.get(f"/{TOKEN}/api/events")
     assert answer.status_code == 503 and "16 pages look on: close one" in answer.json()["error"]
+    assert studio.listen(application.MOST_LISTENERS) is None
     assert client.post(f"/{TOKEN}/api/recognise", json=GOOD, headers=OWN).status_code == 200
     for listener in listeners:
         studio.leave(listener)

@@ -470,6 +470,10 @@ def test_a_dict_of_inputs_is_taken_as_names_are(plans):
             session({"z": images})
         with pytest.raises(PlanError, match=f"input {name} is missing"):
             session({})
-        for arrays, named in (([{name: images}, images], {}), ([{name: images}], {name: images})):
+        for arrays, named in (
+            ([{name: images}, images], {}),
+            ([images, {name: images}], {}),
+            ([{name: images}], {name: images}),
+        ):
             with pytest.raises(PlanError, match="expected all of them in the dict"):
                 session(*arrays, **named)
