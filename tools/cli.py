@@ -35,6 +35,7 @@ COMMANDS = {
     "check": "simulate the netlist of a build against the virtual board",
     "flash": "load a bitstream into a board",
     "verilog": "write readable Verilog of a SoC or a core",
+    "export": "write a compiled network as a C header",
     "csr": "write the memory map of a SoC for other tools",
     "measure": "measure performance figures",
     "matrix": "build every board and core that fit together",

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compiled networks as C headers, run by the C host on golden models of the five cores."""
+
+import ctypes
+import json
+import subprocess
+
+import numpy as np
+import onnx
+import pytest
+
+from quintet.tools.cli import main
+from quintet.tools.compiler.api import compile_model
+from tests.firmware.host.library import ACCESS, HOST, WARNINGS, CHost, HostError, load
+from tests.firmware.host.model_board import ModelBoard
+from tests.tools.link.fake_pipe import FakePipe
+
+DIGITS = HOST.parent / "digits"
+IMAGES = np.load(DIGITS / "digits.npz")["images"]
+
+#: What a test wants of a header: its network, and the library with it.
+_NETWORK = """
+#include "access.c"
+#include NETWORK_HEADER
+const struct quintet_network *network(void) { return &NETWORK; }
+const struct quintet_tensor *network_inputs(void) { return NETWORK.inputs; }
+const struct quintet_tensor *network_outputs(void) { return NETWORK.outputs; }
+"""
+
+
+def dense_network(path):
+    """A dense layer without an activation: one program on every core, IMAGine too."""
+    chance = np.random.default_rng(3)
+    weights = onnx.numpy_helper.from_array(chance.normal(size=(24, 7)).astype("f4"), "w")
+    value = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"], name="dense")],
+        "dense",
+        [value("x", onnx.TensorProto.FLOAT, ["n", 24])],
+        [value("y", onnx.TensorProto.FLOAT, ["n", 7])],
+        [weights],
+    )
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    return path
+
+
+class Network:
+    """A network compiled for a golden model, exported, and compiled as C."""
+
+    def __init__(self, folder, model, isa, preset, inputs, *, flags=(), **options):
+        self.isa, self.preset, self.inputs = isa, preset, inputs
+        target = f"model:{isa}?preset={preset}"
+        self.compiled = compile_model(model, target, calibration=inputs, **options)
+        self.compiled.save(folder / "plan")
+        assert main(["export", "--c", str(folder / "plan"), "-o", str(folder / "net.h")]) == 0
+        (folder / "access.c").write_text(ACCESS)
+        (folder / "network.c").write_text(_NETWORK)
+        symbol = self.compiled.plan.network
+        command = ["cc", *WARNINGS, "-O1", "-shared", "-fPIC", f"-DNETWORK={symbol}", *flags]
+        command += ['-DNETWORK_HEADER="net.h"', "-I", HOST, folder / "network.c"]
+        subprocess.run([*command, "-o", folder / "network.so"], check=True)
+        self.loaded = load(folder / "network.so")
+        for name in ("network", "network_inputs", "network_outputs"):
+            getattr(self.loaded, name).restype = ctypes.c_void_p
+        self.network = ctypes.c_void_p(self.loaded.network())
+
+    def host(self, board=None):
+        return CHost(self.loaded, FakePipe(board or ModelBoard(self.isa, self.preset)))
+
+    def infer(self, host, values):
+        """Outputs, float32, of inputs with a first axis of inputs; one input and one output."""
+        step = self.compiled.plan.machine_steps[0]
+        (placed,) = step.lowered.outputs.values()
+        (given,) = step.lowered.inputs.values()
+        images, found = step.lowered.images, []
+        numbers = ctypes.create_string_buffer(4 * int(np.prod(given.layout.shape)))
+        results = ctypes.create_string_buffer(4 * int(np.prod(placed.layout.shape)))
+        one = np.zeros(placed.layout.shape, "f4")
+        for at in range(0, len(values), images):
+            batch = np.ascontiguousarray(values[at : at + images], "f4")
+            self._convert("quantise", "inputs", batch, numbers)
+            pointers = (ctypes.c_void_p * 1)(ctypes.addressof(numbers))
+            outputs = (ctypes.c_void_p * 1)(ctypes.addressof(results))
+            host.call("infer", self.network, pointers, outputs, 1000)
+            self._convert("dequantise", "outputs", results, one)
+            found.append(one.copy())
+        return np.concatenate(found)
+
+    def _convert(self, name, field, source, target):
+        tensors = ctypes.c_void_p(getattr(self.loaded, f"network_{field}")())
+        getattr(self.loaded, f"quintet_{name}")(tensors, _pointer(source), _pointer(target))
+
+
+def _pointer(array):
+    return array.ctypes.data_as(ctypes.c_void_p) if isinstance(array, np.ndarray) else array
+
+
+#: Case -> model, core, preset, options of the compiler, of the C compiler.
+CASES = {
+    "opentpu": ("cnn", "opentpu", "sim-ext", {}),
+    "opentpu-4-inputs": ("mlp", "opentpu", "sim-ext", {"images": 4}),
+    "opu": ("cnn", "opu", "sim", {}),
+    "opu-3-inputs": ("mlp", "opu", "sim", {"images": 3}),
+    "pim": ("cnn", "pim", "85f", {}),
+    "imagine": ("dense", "imagine", "sim", {}),
+    "cherry": ("mlp", "cherry", "sim", {}),
+}
+
+
+def case(folder, name, **more):
+    model, isa, preset, options = CASES[name]
+    if model == "dense":
+        path = dense_network(folder / "dense.onnx")
+        inputs = np.random.default_rng(4).normal(size=(12, 24)).astype("f4")
+    else:
+        path, inputs = DIGITS / f"{model}.onnx", IMAGES[:12].astype("f4")
+    return Network(folder, path, isa, preset, inputs, **options, **more)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_outputs_are_those_of_a_session(name, tmp_path):
+    """Bit for bit, the first run and later ones."""
+    network = case(tmp_path, name)
+    with network.compiled.open(f"model:{network.isa}?preset={network.preset}") as session:
+        expected = session(network.inputs)
+    host = network.host()
+    host.call("load", network.network)
+    found = network.infer(host, network.inputs)
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected.astype("f4"))
+    assert host.repeats == 0
+
+
+@pytest.fixture(scope="module")
+def dense(tmp_path_factory):
+    return case(tmp_path_factory.mktemp("dense"), "opentpu")
+
+
+def test_resident_network_is_only_checked(dense, tmp_path):
+    """With QUINTET_RESIDENT the header has no bytes; another host has written them."""
+    board = ModelBoard(dense.isa, dense.preset)
+    first = dense.host(board)
+    first.call("load", dense.network)
+    expected = dense.infer(first, dense.inputs)
+    resident = case(tmp_path, "opentpu", flags=["-DQUINTET_RESIDENT"])
+    host = resident.host(board)
+    with pytest.raises(HostError, match="argument"):
+        host.call("load", resident.network)
+    host.call("assume_loaded", resident.network)
+    np.testing.assert_array_equal(resident.infer(host, resident.inputs), expected)
+
+
+def test_infer_wants_a_loaded_network(dense):
+    host = dense.host()
+    with pytest.raises(HostError, match="not_loaded"):
+        dense.infer(host, dense.inputs)
+    host.call("load", dense.network)
+    dense.infer(host, dense.inputs[:1])
+    host.run({0x20: 0})  # another program comes between
+    with pytest.raises(HostError, match="not_loaded"):
+        dense.infer(host, dense.inputs)
+
+
+def test_damaged_memory_is_found(dense):
+    board = ModelBoard(dense.isa, dense.preset)
+    host = dense.host(board)
+    host.call("load", dense.network)
+    place = dense.compiled.plan.machine_steps[0].lowered.program_at
+    board.memory.data[place + 5] ^= 1
+    with pytest.raises(HostError, match="checksum"):
+        host.call("assume_loaded", dense.network)
+    assert host.error_address == place
+
+
+@pytest.mark.parametrize(
+    "isa, preset, size, status",
+    [
+        ("opu", "sim", 1 << 20, "no_core"),
+        ("opentpu", "sim", 1 << 20, "other_build"),
+        ("opentpu", "sim-ext", 4096, "memory"),
+    ],
+)
+def test_board_that_cannot_run_it(dense, isa, preset, size, status):
+    board = ModelBoard(isa, preset, size)
+    with pytest.raises(HostError, match=status):
+        dense.host(board).call("load", dense.network)
+    assert not board.starts
+
+
+def test_numbers_saturate_and_round_to_even(dense):
+    """As the compiler's ``Scale`` does it, half-way values and values out of range among them."""
+    step = dense.compiled.plan.machine_steps[0]
+    (placed,) = step.lowered.inputs.values()
+    scale = step.part.scales[placed.tensor]
+    chance = np.random.default_rng(1)
+    values = np.concatenate(
+        [
+            (np.arange(-8, 8) + 0.5) * scale.step,
+            chance.normal(size=40) * scale.step * 100,
+            [1e30, -1e30, np.inf, -np.inf, 0, -0.0, 1e-30, 127.4 * scale.step],
+        ]
+    ).astype("f4")
+    assert values.size == np.prod(placed.layout.shape)
+    numbers = np.zeros(values.size, "i1")
+    dense._convert("quantise", "inputs", values, numbers)
+    np.testing.assert_array_equal(numbers, scale.quantise(values))
+    back = np.zeros(values.size, "f4")
+    dense._convert("dequantise", "inputs", numbers, back)
+    np.testing.assert_array_equal(back, scale.value(numbers).astype("f4"))
+
+
+# The command
+
+
+@pytest.fixture(scope="module")
+def plan(dense, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plan") / "plan"
+    dense.compiled.save(folder)
+    return folder
+
+
+def test_export_writes_the_library_beside_the_header(plan, tmp_path, capsys):
+    out = tmp_path / "net.h"
+    assert main(["export", "--c", str(plan), "-o", str(out), "--library", "--json"]) == 0
+    files = [out, tmp_path / "quintet.h", tmp_path / "quintet.c"]
+    assert json.loads(capsys.readouterr().out) == {
+        "network": "digits",
+        "symbol": "digits",
+        "output": str(out),
+        "files": [str(path) for path in files],
+    }
+    assert (tmp_path / "quintet.c").read_bytes() == (HOST / "quintet.c").read_bytes()
+    use = tmp_path / "use.c"
+    use.write_text('#include "net.h"\nconst void *used = &digits;\n')
+    subprocess.run(["cc", *WARNINGS, "-c", "use.c", "quintet.c"], cwd=tmp_path, check=True)
+
+
+def test_header_is_named_by_its_network(plan, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "--c", str(plan)]) == 0
+    assert (tmp_path / "digits.h").is_file()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["-o", "net.c"], "-o net.c: expected a name that ends in .h"),
+        (["-o", "quintet.h", "--library"], "is the name of the library's own header"),
+        (["-o", "no/net.h"], "no such folder: no"),
+    ],
+)
+def test_bad_output(plan, arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["export", "--c", str(plan), *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "model, isa, message",
+    [
+        ("mlp", "imagine", "digits_mlp: dense1.act run on the host in Python"),
+        ("cnn", "pim", "digits: the plan is 3 programs that take turns"),
+    ],
+    ids=["host-step", "programs"],
+)
+def test_plans_that_are_not_one_program(model, isa, message, tmp_path, capsys):
+    path = DIGITS / f"{model}.onnx"
+    compile_model(path, f"model:{isa}?preset=sim", host_steps=True).save(tmp_path / "plan")
+    assert main(["export", "--c", str(tmp_path / "plan"), "-o", str(tmp_path / "net.h")]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "net.h").exists()

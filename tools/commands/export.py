@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Write a compiled network as a C header for a host without Python.
+
+The header holds program and weights, registers, and where inputs and outputs lie, with shapes and
+scales. It is used with quintet.h and quintet.c, a host library in C99 without allocation or
+operating system; --library writes these two beside it. See docs/guides/host-in-c.md.
+"""
+
+from pathlib import Path
+
+from ..errors import Exit, InputError
+from ..outputs import check_output, write_output
+
+
+def arguments(parser):
+    parser.add_argument("plan", help="the folder that quintet compile wrote")
+    parser.add_argument("--c", action="store_true", required=True, help="write C")
+    parser.add_argument(
+        "-o",
+        dest="out",
+        metavar="OUT",
+        help="file of the header, ending in .h (default: the network's name in this folder)",
+    )
+    parser.add_argument(
+        "--library", action="store_true", help="write quintet.h and quintet.c beside it"
+    )
+
+
+def run(args, console):
+    from ..compiler.plan import load_plan
+    from ..export.c_network import c_network
+    from ..text import plain_name
+
+    plan = load_plan(args.plan)
+    name = plain_name(plan.network)
+    out = Path(args.out if args.out is not None else f"{name}.h")
+    check_output(args.out if args.out is not None else out)
+    if out.suffix != ".h":
+        raise InputError(f"-o {out}: expected a name that ends in .h")
+    if args.library and out.name == "quintet.h":
+        raise InputError(f"-o {out}: is the name of the library's own header; choose another one")
+    files = {out: c_network(plan).encode()}
+    if args.library:
+        library = Path(__file__).resolve().parents[2] / "firmware" / "host"
+        files.update(
+            {
+                out.parent / part: (library / part).read_bytes()
+                for part in ("quintet.h", "quintet.c")
+            }
+        )
+        for path in files:
+            check_output(path)
+    for path, data in files.items():
+        write_output(path, data)
+        console.out(f"{path}: {len(data):,} bytes")
+    console.result(
+        {
+            "network": plan.network,
+            "symbol": name,
+            "output": str(out),
+            "files": [str(path) for path in files],
+        }
+    )
+    return Exit.OK

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A compiled network as a C header for the host library in ``firmware/host``: program, weights,
+registers, and where inputs and outputs lie, with their shapes and scales."""
+
+import numpy as np
+
+from ...gateware.cores import open_room
+from ...gateware.isa.parameters import params_hash
+from ..compiler.plan import HostStep, Plan, PlanError
+from ..compiler.planes import BitPlanes
+from ..jobs.registers import RegisterMap
+from ..text import plain_name, visible
+
+__all__ = ["c_network"]
+
+#: numpy's name of an element's type -> the library's.
+_TYPES = {
+    "int8": "QUINTET_INT8",
+    "int16": "QUINTET_INT16",
+    "int32": "QUINTET_INT32",
+    "float32": "QUINTET_FLOAT",
+}
+
+
+def c_network(plan: Plan) -> str:
+    """The text of the header ``NAME.h``, which defines ``struct quintet_network NAME``.
+
+    With ``QUINTET_RESIDENT`` defined, the header leaves out the bytes of program and weights, for a
+    board that holds them already.
+
+    Raises
+    ------
+    PlanError
+        The plan is not one program for the core: a step runs on the host, or several programs take
+        turns. Or it holds numbers of a type that the library does not know.
+    """
+    step = _only_step(plan)
+    lowered = step.lowered
+    name = plain_name(plan.network)
+    isa = open_room(plan.isa).isa.ISA
+    registers = RegisterMap(isa)
+    program = {"program_address": lowered.program_at, "program_length": len(lowered.program)}
+    first = _words(registers, {**lowered.registers, **program})
+    again = _words(registers, lowered.again)
+    segments = [
+        (lowered.program_at, lowered.program, "program"),
+        *((at, np.asarray(data, np.uint8).tobytes(), what) for at, data, what in lowered.constants),
+    ]
+    setup = [(at, data, "setup program") for data, at in lowered.setup]
+    zeros = [*lowered.zeros, *_cleared(lowered)]
+    inputs = _tensors(plan, plan.inputs, step.part, lowered.inputs, "in")
+    outputs = _tensors(plan, plan.outputs, step.part, lowered.outputs, "out")
+
+    parts = [_head(plan, name, lowered), *_describe("Inputs", plan.inputs, inputs)]
+    parts += _describe("Outputs", plan.outputs, outputs)
+    parts += [f"#define {name.upper()}_IMAGES {lowered.images}u", ""]
+    for number, (_, data, what) in enumerate((*segments, *setup)):
+        parts += _bytes(f"{name}_data_{number}", data, what)
+    parts += _segments(f"{name}_segments", segments, f"{name}_data_", 0)
+    parts += _segments(f"{name}_setup", setup, f"{name}_data_", len(segments))
+    parts += _table(
+        "struct quintet_segment",
+        f"{name}_zeros",
+        [f"{{{address:#x}u, {size}u, NULL}}" for address, size in zeros],
+    )
+    parts += _registers(f"{name}_registers", first)
+    parts += _registers(f"{name}_again", again)
+    parts += _tensor_tables(name, "inputs", inputs)
+    parts += _tensor_tables(name, "outputs", outputs)
+    parts += [
+        f"static const struct quintet_network {name} = {{",
+        f"    .name = {_string(plan.network)},",
+        f"    .isa = {_string(isa.tag)},",
+        f"    .params_hash = {params_hash(plan.params):#010x}u,",
+        f"    .memory_size = {plan.memory}u,",
+        f"    .images = {lowered.images}u,",
+        f"    .cycles = {round(sum(span.cycles for span in lowered.layers))}u,",
+        *_member("registers", f"{name}_registers", len(first)),
+        *_member("again", f"{name}_again", len(again)),
+        *_member("segments", f"{name}_segments", len(segments)),
+        *_member("zeros", f"{name}_zeros", len(zeros)),
+        *_member("setup", f"{name}_setup", len(setup)),
+        *_member("inputs", f"{name}_inputs", len(inputs)),
+        *_member("outputs", f"{name}_outputs", len(outputs)),
+        "};",
+        "",
+        "#endif",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _only_step(plan):
+    hosted = [name for step in plan.steps if isinstance(step, HostStep) for name in step.names]
+    if hosted:
+        raise PlanError(
+            f"{plan.network}: {', '.join(hosted[:5])}{', ...' if len(hosted) > 5 else ''} run on "
+            f"the host in Python; a host in C runs plans that are one program of the core. "
+            f"Compile the network without them, or for another core"
+        )
+    if len(plan.steps) != 1:
+        raise PlanError(
+            f"{plan.network}: the plan is {len(plan.steps)} programs that take turns; a host in C "
+            f"runs plans that are one. Compile the network for another core or a larger preset"
+        )
+    return plan.steps[0]
+
+
+def _cleared(lowered):
+    """Ranges that must be zero since an input leaves gaps in them: (address, bytes)."""
+    return [
+        (placed.layout.first, placed.layout.end - placed.layout.first)
+        for placed in lowered.inputs.values()
+        if not placed.layout.in_program
+    ]
+
+
+# Text of C
+
+
+def _string(text):
+    quoted = visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("?", "\\?")
+    return f'"{quoted}"'
+
+
+def _comment(text):
+    return visible(text).replace("*/", "* /").replace("/*", "/ *")
+
+
+def _head(plan, name, lowered):
+    size = len(lowered.program) + sum(len(data) for _, data, _ in lowered.constants)
+    build = plan.preset or "sizes of its own"
+    return f"""/* Network {_comment(plan.network)} for {plan.isa} ({_comment(build)}), written by
+ * `quintet export --c`. Use it with quintet.h.
+ *
+ * Program and weights: {size} bytes. Main memory used: {plan.memory} bytes. Estimate:
+ * {round(plan.cycles)} cycles an input. Define QUINTET_RESIDENT before the #include if the board
+ * already holds program and weights (see quintet_assume_loaded): their bytes are left out then.
+ */
+#ifndef QUINTET_NETWORK_{name.upper()}_H
+#define QUINTET_NETWORK_{name.upper()}_H
+
+#include "quintet.h"
+"""
+
+
+def _bytes(name, data, what):
+    rows = [
+        "    " + ", ".join(f"{byte:3d}" for byte in data[at : at + 16]) + ","
+        for at in range(0, len(data), 16)
+    ]
+    return [
+        "#ifndef QUINTET_RESIDENT",
+        f"/* {_comment(what)} */",
+        f"static const uint8_t {name}[{len(data)}] = {{",
+        *rows,
+        "};",
+        "#else",
+        f"#define {name} NULL",
+        "#endif",
+        "",
+    ]
+
+
+def _table(kind, name, rows):
+    """A constant array; nothing where there are no rows, since C has no empty arrays."""
+    if not rows:
+        return []
+    return [
+        f"static const {kind} {name}[{len(rows)}] = {{",
+        *(f"    {row}," for row in rows),
+        "};",
+        "",
+    ]
+
+
+def _member(field, table, count):
+    return [
+        f"    .{field} = {table if count else 'NULL'},",
+        f"    .{field.removesuffix('s')}_count = {count}u,",
+    ]
+
+
+def _segments(name, segments, data, first):
+    return _table(
+        "struct quintet_segment",
+        name,
+        [
+            f"{{{address:#x}u, {len(content)}u, {data}{first + number}}}"
+            for number, (address, content, _) in enumerate(segments)
+        ],
+    )
+
+
+def _words(registers, values):
+    """Register writes as (offset, 32-bit value), in ascending order; a register of 64 bits is
+    two."""
+    words = []
+    for name, value in values.items():
+        register, offset = registers.find(name)
+        for word in range(register.width // 32):
+            words.append((offset + 4 * word, value >> 32 * word & 0xFFFF_FFFF))
+    return sorted(words)
+
+
+def _registers(name, words):
+    return _table(
+        "struct quintet_register",
+        name,
+        [f"{{{offset:#x}, {value:#x}u}}" for offset, value in words],
+    )
+
+
+# Tensors
+
+
+def _tensors(plan, ports, part, placed, prefix):
+    """For each port (symbol, port, placed tensor, type, scale)."""
+    found = []
+    for number, port in enumerate(ports):
+        place = next((p for p in placed.values() if p.tensor == port.tensor), None)
+        if place is None:
+            raise PlanError(
+                f"{plan.network}: {port.name} is not a tensor of the core's program; a host in C "
+                f"runs plans whose inputs and outputs all are"
+            )
+        planes = isinstance(place.layout, BitPlanes)
+        dtype = f"int{max(8, place.layout.width)}" if planes else place.layout.dtype
+        if dtype not in _TYPES:
+            raise PlanError(
+                f"{plan.network}: {port.name} lies in memory as {dtype}, expected one of "
+                f"{', '.join(_TYPES)}"
+            )
+        found.append((f"{prefix}_{number}", port, place, dtype, part.scales.get(port.tensor)))
+    return found
+
+
+def _describe(title, ports, tensors):
+    lines = [f"/* {title}, in this order:"]
+    for symbol, port, place, dtype, scale in tensors:
+        shape = ", ".join(map(str, place.layout.shape))
+        step = "float" if scale is None else f"{scale.bits} bits, a number n stands for n * step"
+        lines.append(f" *   {symbol}: {_comment(port.name)}, {dtype} [{shape}], {step}")
+        lines.append(
+            f" *     axes behind the first are axes {', '.join(map(str, port.order))} of the "
+            f"network's [{', '.join(map(str, port.shape))}]"
+        )
+        if port.scale is not None:
+            lines.append(
+                f" *     the network's own whole numbers q stand for (q - {port.zero_point}) * "
+                f"{port.scale!r}"
+            )
+    return [*lines, " */"]
+
+
+def _tensor_tables(name, field, tensors):
+    lines, rows = [], []
+    for symbol, port, place, dtype, scale in tensors:
+        layout, own = place.layout, f"{name}_{symbol}"
+        lines += _table("uint32_t", f"{own}_shape", [f"{length}u" for length in layout.shape])
+        planes = isinstance(layout, BitPlanes)
+        if planes:
+            per_vector = int(np.prod(layout.shape)) // (
+                max(vector for vector, *_ in layout.slots) + 1
+            )
+            table = [
+                f"{{{vector * per_vector + first}u, {at}u, {count}u}}"
+                for vector, first, count, at in layout.slots
+            ]
+            lines += _table("struct quintet_planes", f"{own}_planes", table)
+        else:
+            table = [
+                f"{{{offset}u, {run}u, {stride}u, {count}u}}"
+                for offset, run, stride, count in layout.strips()
+            ]
+            lines += _table("struct quintet_strip", f"{own}_strips", table)
+        bits = layout.width if planes else 8 * np.dtype(dtype).itemsize
+        rows += [
+            "{",
+            f"    .name = {_string(port.name)},",
+            f"    .address = {layout.address:#x}u,",
+            f"    .elements = {int(np.prod(layout.shape))}u,",
+            f"    .shape = {own}_shape,",
+            f"    .rank = {len(layout.shape)},",
+            f"    .bits = {bits if scale is None or planes else scale.bits},",
+            f"    .type = {_TYPES[dtype]},",
+            f"    .step = {1.0 if scale is None else float(scale.step)!r},",
+            f"    .{'planes' if planes else 'strips'} = {own}_{'planes' if planes else 'strips'},",
+            f"    .{'plane' if planes else 'strip'}_count = {len(table)}u,",
+            "},",
+        ]
+    return [
+        *lines,
+        f"static const struct quintet_tensor {name}_{field}[{len(tensors)}] = {{",
+        *(f"    {row}" for row in rows),
+        "};",
+        "",
+    ]
