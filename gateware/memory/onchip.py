@@ -5,10 +5,9 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from .blockram import BlockRAMMemory
 from .partial import PartialWrites
+from .pipelined import PipelinedBlockRAM
 from .port import MemoryPort
-from .portbuffer import PortBuffer
 from .split import MemorySplit
 from .width import WidthAdapter
 
@@ -19,9 +18,8 @@ class OnChipMemory(wiring.Component):
     """A backing made of two: block RAM below `on_chip`, `rest` from there on, at unchanged
     addresses.
 
-    The lowest `on_chip` bytes of `rest` are never used. Registers stand on both sides of the block
-    RAM, since the multiplexers of many blocks are slow: its latency is two cycles more than that of
-    `BlockRAMMemory`. Throughput: one beat per cycle, of `rest` one of its beats.
+    The lowest `on_chip` bytes of `rest` are never used. Latency: that of `PipelinedBlockRAM`, or
+    that of `rest`. Throughput: one beat per cycle, of `rest` one of its beats.
 
     Parameters
     ----------
@@ -58,7 +56,7 @@ class OnChipMemory(wiring.Component):
             if hasattr(rest, name):
                 setattr(self, name, getattr(rest, name))
         self._split = MemorySplit(beat_bytes=beat_bytes, border=on_chip, size=rest.size)
-        self._low = BlockRAMMemory(size=on_chip, beat_bytes=beat_bytes)
+        self._low = PipelinedBlockRAM(size=on_chip, beat_bytes=beat_bytes)
         self._adapter = None
         if beat_bytes != rest.beat_bytes:
             # The split lets no request pass that leaves the memory in part.
@@ -75,9 +73,7 @@ class OnChipMemory(wiring.Component):
         wiring.connect(m, wiring.flipped(self.port), split.port)
 
         low = m.submodules.low = self._low
-        buffer = m.submodules.buffer = PortBuffer(beat_bytes=self.beat_bytes)
-        wiring.connect(m, split.low, buffer.port)
-        wiring.connect(m, buffer.memory, low.port)
+        wiring.connect(m, split.low, low.port)
 
         port = rest.port
         if not getattr(rest, "masks", True):

@@ -6,6 +6,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from quintet.gateware.memory.blockram import BlockRAMMemory
+from quintet.gateware.memory.pipelined import PipelinedBlockRAM
 from quintet.gateware.memory.spram import SPRAMMemory
 from tests.support.memory_model import PortDriver
 
@@ -32,6 +33,8 @@ BACKINGS = {
     "blockram-2": lambda: BlockRAMMemory(size=4096, beat_bytes=2),
     "blockram-8": lambda: BlockRAMMemory(size=4096, beat_bytes=8),
     "blockram-odd": lambda: BlockRAMMemory(size=4096 - 256, beat_bytes=4),
+    "pipelined-2": lambda: PipelinedBlockRAM(size=4096, beat_bytes=2),
+    "pipelined-16": lambda: PipelinedBlockRAM(size=4096 - 256, beat_bytes=16),
     "spram-4": lambda: SPRAMMemory(family=None),
     "spram-2": lambda: SPRAMMemory(family=None, size=98304, beat_bytes=2),
 }
@@ -76,9 +79,9 @@ def test_random_traffic(name, stall):
             assert list(answer.bytes(size)) == data
 
 
-@pytest.mark.parametrize("name", ["blockram-2", "spram-4"])
+@pytest.mark.parametrize("name, latency", [("blockram-2", 6), ("pipelined-16", 10), ("spram-4", 6)])
 @pytest.mark.parametrize("beats", [1, 32])
-def test_full_rate(name, beats):
+def test_full_rate(name, latency, beats):
     """One beat a cycle, in bursts and in single beats, reads and writes."""
     dut = BACKINGS[name]()
     driver = PortDriver(dut.port, early_data=True)
@@ -92,8 +95,8 @@ def test_full_rate(name, beats):
         await driver.drain(ctx)
 
     simulate(dut, bench, driver)
-    assert writes[-1].time <= 128 + 6
-    assert reads[-1].time <= 256 + 8
+    assert writes[-1].time <= 128 + latency
+    assert reads[-1].time <= 256 + 2 + latency
 
 
 def test_initial_contents():
