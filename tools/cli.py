@@ -48,6 +48,7 @@ COMMANDS = {
 _PLACES = {
     "check": ".netlist.command",
     "demo": "..firmware.demo.command",
+    "export": ".export.command",
     "report": ".report.command",
     "studio": "..firmware.studio.command",
 }

@@ -29,6 +29,7 @@ OUTPUTS = {
     ("serve", "--link"): ["sim:ulx3s-85f/opentpu"],
     ("build", "-o"): ["icebreaker", "opentpu"],
     ("verilog", "-o"): ["--core", "opentpu", "--preset", "sim"],
+    ("export", "-o"): ["plan", "--c"],
     ("csr", "-o"): ["ulx3s-85f", "opentpu"],
     ("matrix", "-o"): [],
     ("new", "-o"): ["core", "mine"],
@@ -47,6 +48,7 @@ INPUTS = {
 #: Endings that an option wants.
 ENDINGS = {
     "csr": ".json",
+    "export": ".h",
     "infer --trace": ".json",
     "run --trace": ".json",
     "run --vcd": ".vcd",

@@ -174,10 +174,9 @@ def _table(kind, name, rows):
 
 
 def _member(field, table, count):
-    return [
-        f"    .{field} = {table if count else 'NULL'},",
-        f"    .{field.removesuffix('s')}_count = {count}u,",
-    ]
+    """A table in a struct, and its length."""
+    singular = field.removesuffix("s")
+    return [f"    .{field} = {table if count else 'NULL'},", f"    .{singular}_count = {count}u,"]
 
 
 def _segments(name, segments, data, first):
@@ -257,22 +256,9 @@ def _tensor_tables(name, field, tensors):
     for symbol, port, place, dtype, scale in tensors:
         layout, own = place.layout, f"{name}_{symbol}"
         lines += _table("uint32_t", f"{own}_shape", [f"{length}u" for length in layout.shape])
-        planes = isinstance(layout, BitPlanes)
-        if planes:
-            per_vector = int(np.prod(layout.shape)) // (
-                max(vector for vector, *_ in layout.slots) + 1
-            )
-            table = [
-                f"{{{vector * per_vector + first}u, {at}u, {count}u}}"
-                for vector, first, count, at in layout.slots
-            ]
-            lines += _table("struct quintet_planes", f"{own}_planes", table)
-        else:
-            table = [
-                f"{{{offset}u, {run}u, {stride}u, {count}u}}"
-                for offset, run, stride, count in layout.strips()
-            ]
-            lines += _table("struct quintet_strip", f"{own}_strips", table)
+        planes, strips = _planes(layout), _strips(layout)
+        lines += _table("struct quintet_planes", f"{own}_planes", planes)
+        lines += _table("struct quintet_strip", f"{own}_strips", strips)
         bits = layout.width if planes else 8 * np.dtype(dtype).itemsize
         rows += [
             "{",
@@ -284,8 +270,8 @@ def _tensor_tables(name, field, tensors):
             f"    .bits = {bits if scale is None or planes else scale.bits},",
             f"    .type = {_TYPES[dtype]},",
             f"    .step = {1.0 if scale is None else float(scale.step)!r},",
-            f"    .{'planes' if planes else 'strips'} = {own}_{'planes' if planes else 'strips'},",
-            f"    .{'plane' if planes else 'strip'}_count = {len(table)}u,",
+            *_member("strips", f"{own}_strips", len(strips)),
+            *_member("planes", f"{own}_planes", len(planes)),
             "},",
         ]
     return [
@@ -294,4 +280,26 @@ def _tensor_tables(name, field, tensors):
         *(f"    {row}" for row in rows),
         "};",
         "",
+    ]
+
+
+def _planes(layout):
+    """Rows of ``struct quintet_planes``; none of a layout without bit planes."""
+    if not isinstance(layout, BitPlanes):
+        return []
+    vectors = max(vector for vector, *_ in layout.slots) + 1
+    length = int(np.prod(layout.shape)) // vectors
+    return [
+        f"{{{vector * length + first}u, {at}u, {count}u}}"
+        for vector, first, count, at in layout.slots
+    ]
+
+
+def _strips(layout):
+    """Rows of ``struct quintet_strip``; none of bit planes. Offsets count modulo 2^32."""
+    if isinstance(layout, BitPlanes):
+        return []
+    return [
+        f"{{{offset & 0xFFFF_FFFF}u, {run}u, {stride}u, {count}u}}"
+        for offset, run, stride, count in layout.strips()
     ]

@@ -187,6 +187,19 @@ def test_board_that_cannot_run_it(dense, isa, preset, size, status):
     assert not board.starts
 
 
+@pytest.mark.parametrize("name", ['a"b*/\\ ??/ \u202e\n', "0", "int main(void)"])
+def test_any_name_makes_a_header(name, tmp_path):
+    """Names of networks and inputs come from a file: no text of theirs is C."""
+    model = onnx.load(dense_network(tmp_path / "dense.onnx"))
+    model.graph.name = model.graph.node[0].input[0] = model.graph.input[0].name = name
+    onnx.save(model, tmp_path / "named.onnx")
+    compile_model(tmp_path / "named.onnx", "model:opu?preset=sim").save(tmp_path / "plan")
+    arguments = ["export", "--c", str(tmp_path / "plan"), "-o", str(tmp_path / "net.h")]
+    assert main([*arguments, "--library"]) == 0
+    command = ["cc", *WARNINGS, "-Wno-unused-const-variable", "-fsyntax-only", "net.h"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+
+
 def test_numbers_saturate_and_round_to_even(dense):
     """As the compiler's ``Scale`` does it, half-way values and values out of range among them."""
     step = dense.compiled.plan.machine_steps[0]

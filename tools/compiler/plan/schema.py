@@ -71,7 +71,7 @@ def _is_digest(value):
 
 
 def _is_port(value):
-    return isinstance(value, dict) and _is_text(value.get("name")) and "shape" in value
+    return isinstance(value, dict) and type(value.get("name")) is str and "shape" in value
 
 
 def _is_placed(value):

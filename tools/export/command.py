@@ -28,28 +28,25 @@ def arguments(parser):
 
 def run(args, console):
     from ..compiler.plan import load_plan
-    from ..export.c_network import c_network
     from ..text import plain_name
+    from .c_network import c_network
 
+    if args.out is not None:
+        check_output(args.out)
+        if Path(args.out).suffix != ".h":
+            raise InputError(f"-o {args.out}: expected a name that ends in .h")
+        if args.library and Path(args.out).name == "quintet.h":
+            raise InputError(f"-o {args.out}: is the name of the library's own header")
     plan = load_plan(args.plan)
     name = plain_name(plan.network)
-    out = Path(args.out if args.out is not None else f"{name}.h")
-    check_output(args.out if args.out is not None else out)
-    if out.suffix != ".h":
-        raise InputError(f"-o {out}: expected a name that ends in .h")
-    if args.library and out.name == "quintet.h":
-        raise InputError(f"-o {out}: is the name of the library's own header; choose another one")
+    out = Path(args.out or f"{name}.h")
     files = {out: c_network(plan).encode()}
     if args.library:
         library = Path(__file__).resolve().parents[2] / "firmware" / "host"
-        files.update(
-            {
-                out.parent / part: (library / part).read_bytes()
-                for part in ("quintet.h", "quintet.c")
-            }
-        )
-        for path in files:
-            check_output(path)
+        for part in ("quintet.h", "quintet.c"):
+            files[out.parent / part] = (library / part).read_bytes()
+    for path in files:
+        check_output(path)
     for path, data in files.items():
         write_output(path, data)
         console.out(f"{path}: {len(data):,} bytes")
