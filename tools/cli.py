@@ -36,6 +36,7 @@ COMMANDS = {
     "flash": "load a bitstream into a board",
     "verilog": "write readable Verilog of a SoC or a core",
     "export": "write a compiled network as a C header",
+    "mlperf": "offer a compiled network to MLPerf Tiny's own runner",
     "csr": "write the memory map of a SoC for other tools",
     "measure": "measure performance figures",
     "matrix": "build every board and core that fit together",
@@ -49,6 +50,7 @@ _PLACES = {
     "check": ".netlist.command",
     "demo": "..firmware.demo.command",
     "export": ".export.command",
+    "mlperf": ".mlperf.command",
     "report": ".report.command",
     "studio": "..firmware.studio.command",
 }

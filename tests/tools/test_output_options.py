@@ -27,6 +27,7 @@ OUTPUTS = {
     ("run", "--trace"): ["JOB", "--on", "sim:ulx3s-85f/opentpu"],
     ("selftest", "--report"): ["sim:ulx3s-85f/opentpu", "--yes"],
     ("serve", "--link"): ["sim:ulx3s-85f/opentpu"],
+    ("mlperf", "--link"): ["plan", "--on", "sim:ulx3s-85f/opentpu"],
     ("build", "-o"): ["icebreaker", "opentpu"],
     ("verilog", "-o"): ["--core", "opentpu", "--preset", "sim"],
     ("export", "-o"): ["plan", "--c"],

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A session as a device, and bytes between it and the programs that open its port."""
+
+import os
+import select
+import sys
+import threading
+import time
+
+from ..compiler.plan import HostStep
+from ..errors import InputError
+from .benchmarks import Benchmark
+from .device import Device
+
+__all__ = ["KEEP_ALIVE", "Port", "StandardPipes", "endpoint_of", "serve"]
+
+#: Seconds of silence after which an empty line goes out while inferences run: the runner gives up
+#: after five, and leaves empty lines out.
+KEEP_ALIVE = 2.0
+#: Seconds between two looks at the port.
+LOOK = 0.1
+
+
+class Port:
+    """A session on a board, as a device of the benchmark.
+
+    Attributes
+    ----------
+    device : Device
+    clock_hz : float, of the clock whose cycles are counted
+    hosted : list of str, operators that the host computes
+    """
+
+    def __init__(self, session, benchmark: Benchmark):
+        self._session, self._benchmark = session, benchmark
+        plan = session.plan
+        self.clock_hz = plan.clock(session.target.info.clock_hz)
+        self.hosted = sorted(
+            {
+                node.origin or node.name
+                for step in plan.steps
+                if isinstance(step, HostStep)
+                for node in step.graph.nodes
+            }
+        )
+        board = session.target.info.board or "board"
+        self.device = Device(benchmark, self._infer, self.clock_hz, f"quintet {board} {plan.isa}")
+
+    def _infer(self, data):
+        (port,), session = self._session.plan.inputs, self._session
+        given = self._benchmark.array(data, port)
+        before = session.report.cycles or 0
+        (found,) = session.outputs(given).values()
+        return self._benchmark.result(given, found), session.report.cycles - before
+
+    def summary(self) -> str:
+        device = self.device
+        if not device.inferences:
+            return "no inference has run"
+        cycles = device.cycles / device.inferences
+        return (
+            f"{device.inferences:,} inferences, {cycles:,.0f} cycles each, "
+            f"{1000 * cycles / self.clock_hz:.3f} ms at {self.clock_hz / 1e6:g} MHz"
+        )
+
+
+class StandardPipes:
+    """Standard input and output as an endpoint (:mod:`quintet.tools.serve`); ends with its
+    input."""
+
+    name = "standard input and output"
+
+    def __init__(self):
+        self.connected, self.ended = True, False
+
+    def publish(self):
+        """Nothing: it is open already."""
+
+    def receive(self, wait):
+        if not select.select([sys.stdin], [], [], wait)[0]:
+            return False, b""
+        data = os.read(sys.stdin.fileno(), 65536)
+        self.ended = not data
+        return False, data
+
+    def send(self, data):
+        return os.write(sys.stdout.fileno(), data)
+
+    def wait_to_send(self, seconds):
+        """Nothing: a write waits by itself."""
+
+    def close(self):
+        """Nothing: they are the process's own."""
+
+
+def endpoint_of(args):
+    """The port that the arguments of the command ask for."""
+    from ..link.address import parse_address
+    from ..serve import PtyEndpoint, SocketEndpoint
+    from ..serve.listener import is_loopback
+
+    if args.stdio:
+        return StandardPipes()
+    if args.socket is None:
+        return PtyEndpoint(args.link)
+    try:
+        host, port = parse_address(args.socket)
+    except ValueError as error:
+        raise InputError(f"--socket {args.socket}: {error}") from None
+    host = host or "127.0.0.1"
+    if not is_loopback(host):
+        raise InputError(
+            f"--socket {args.socket}: this conversation knows no tokens; serve it on 127.0.0.1"
+        )
+    return SocketEndpoint(host, port)
+
+
+def serve(device: Device, endpoint, *, greet=False, stopped=lambda: False):
+    """Carries bytes between ``endpoint`` and ``device`` until ``stopped()`` or an interrupt, or the
+    end of standard input. ``greet``: a program that opens the port hears that the device is
+    ready."""
+    line, greeted = _Line(endpoint), False
+    try:
+        while not stopped() and not getattr(endpoint, "ended", False):
+            _, received = endpoint.receive(LOOK)
+            if not endpoint.connected:
+                greeted = False
+            elif greet and not greeted:
+                greeted = True
+                line.send(device.greeting())
+            with line.kept_alive(bool(received)):
+                for answer in device.feed(received):
+                    line.send(answer)
+    except KeyboardInterrupt:
+        return
+
+
+class _Line:
+    """What goes out, whole lines at a time, from two threads."""
+
+    def __init__(self, endpoint):
+        self._endpoint, self._lock = endpoint, threading.Lock()
+        self._sent = time.monotonic()
+
+    def send(self, data):
+        with self._lock:
+            while data:
+                taken = self._endpoint.send(data)
+                data = data[taken:]
+                if data:
+                    self._endpoint.wait_to_send(LOOK)
+            self._sent = time.monotonic()
+
+    def kept_alive(self, busy):
+        return _KeepAlive(self, busy)
+
+    @property
+    def silence(self):
+        return time.monotonic() - self._sent
+
+
+class _KeepAlive:
+    """Sends an empty line after each :data:`KEEP_ALIVE` seconds of silence, while it is entered."""
+
+    def __init__(self, line, busy):
+        self._line, self._busy, self._over = line, busy, threading.Event()
+
+    def __enter__(self):
+        if self._busy:
+            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread.start()
+
+    def _work(self):
+        while not self._over.wait(max(0.01, KEEP_ALIVE - self._line.silence)):
+            if self._line.silence >= KEEP_ALIVE:
+                self._line.send(b"\r\n")
+
+    def __exit__(self, *_):
+        self._over.set()
+        if self._busy:
+            self._thread.join()
