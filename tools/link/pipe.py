@@ -15,10 +15,13 @@ class Pipe:
         For messages.
     bytes_per_second : float or None
         What the line carries each way; ``None`` if it has no rate of its own.
+    served : bool
+        A server tells the time of a simulated board, which rests while it has nothing to do.
     """
 
     name = "pipe"
     bytes_per_second = None
+    served = False
 
     def write(self, data):
         """Sends all of ``data``. :class:`LinkError` if that is not possible."""

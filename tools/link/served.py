@@ -42,6 +42,10 @@ class ServedPipe(Pipe):
         self._ahead = 0.0  # and what it is behind the wall's clock at that moment
         pipe.write(b"\0" + encode_notice(Notice.HELLO, token.encode()))
 
+    @property
+    def served(self):
+        return self._told is not None
+
     def now(self):
         return self._pipe.now() if self._told is None else self._told + self._ahead
 
