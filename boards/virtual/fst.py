@@ -69,6 +69,11 @@ def _convert(vcd, fst):
                     _declare(lib, ffi, writer, handles, line.split())
     finally:
         lib.fstWriterClose(writer)
+    # The library says nothing of a write that failed.
+    reader = lib.fstReaderOpen(str(fst).encode())
+    if reader == ffi.NULL:
+        raise OSError("what was written does not read back: is the disk full?")
+    lib.fstReaderClose(reader)
 
 
 def _declare(lib, ffi, writer, handles, words):

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <string>
 #if QUINTET_TRACE
+#include <cerrno>
 #include <cxxrtl/cxxrtl_vcd.h>
 #endif
 
@@ -90,15 +91,12 @@ struct Simulation {
 	std::FILE *trace_file = nullptr;
 	uint64_t trace_from = 0;
 #endif
+	int trace_failed = 0;         // errno of the first write of the trace that failed
 
 	// Called before each edge of the second clock changes state, as `observe` is before those of the main one.
 	virtual void at_second() {}
 
-	virtual ~Simulation() {
-#if QUINTET_TRACE
-		if (trace_file) std::fclose(trace_file);
-#endif
-	}
+	virtual ~Simulation() { end_trace(); }
 
 	void fail(const std::string &what) {
 		if (error.empty()) error = "cycle " + std::to_string(cycle) + ": " + what;
@@ -180,10 +178,23 @@ struct Simulation {
 	void sample() {
 		settle();
 		vcd.sample(cycle);
-		std::fwrite(vcd.buffer.data(), 1, vcd.buffer.size(), trace_file);
+		if (std::fwrite(vcd.buffer.data(), 1, vcd.buffer.size(), trace_file) != vcd.buffer.size()) lost_trace();
 		vcd.buffer.clear();
 	}
+
+	void lost_trace() {
+		if (!trace_failed) trace_failed = errno ? errno : EIO;
+		fail("the trace cannot be written");
+	}
 #endif
+
+	// Closes the trace, if there is one. What the system held back may fail only now.
+	void end_trace() {
+#if QUINTET_TRACE
+		if (trace_file && std::fclose(trace_file)) lost_trace();
+		trace_file = nullptr;
+#endif
+	}
 
 	// A VCD, one time unit a cycle, from cycle `from` on. False: cannot be written, or built without traces.
 	bool trace(const char *path, uint64_t from) {

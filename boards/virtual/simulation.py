@@ -2,6 +2,7 @@
 """A compiled design under Python's hand: ports by name, cycles, traces."""
 
 import ctypes
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from .compile import build_library, mangle
 from .fst import check_fst, write_fst
 from .native import Native, SimulationError
-from .views import write_views
+from .views import view_files, write_views
 
 __all__ = ["Simulation", "SimulationError", "TraceError"]
 
@@ -20,6 +21,8 @@ _C = {
     "quintet_error": (ctypes.c_char_p, [ctypes.c_void_p]),
     "quintet_clear_error": (None, [ctypes.c_void_p]),
     "quintet_trace": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]),
+    "quintet_end_trace": (None, [ctypes.c_void_p]),
+    "quintet_trace_failed": (ctypes.c_int, [ctypes.c_void_p]),
     "quintet_clocks": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64]),
     "quintet_settle": (None, [ctypes.c_void_p]),
     "quintet_port": (ctypes.c_int, [ctypes.c_char_p]),
@@ -147,17 +150,38 @@ class Simulation(Native):
             )
         self._traced = vcd, path
 
+    def check(self):
+        failed = self.c.quintet_trace_failed(self.handle)
+        if failed:
+            raise TraceError(f"cannot write the trace {self._traced[1]}: {os.strerror(failed)}")
+        super().check()
+
     def close(self):
-        closes = self._handle is not None
+        if self._handle is None:
+            return
+        traced, self._traced = self._traced, None
+        failed = 0
+        if traced is not None:
+            self.c.quintet_end_trace(self.handle)
+            failed = self.c.quintet_trace_failed(self.handle)
         super().close()
-        if closes and self._traced is not None:
-            vcd, path = self._traced
-            try:
-                write_views(vcd, path)
-                if vcd != path:
-                    write_fst(vcd, path)
-                    vcd.unlink()
-            except OSError as error:
-                raise TraceError(
-                    f"cannot write the trace {path}: {error.strerror or error}"
-                ) from None
+        if traced is not None:
+            self._finish(*traced, failed)
+
+    @staticmethod
+    def _finish(vcd, path, failed):
+        """Writes what stands beside a trace; of one that cannot be written nothing is left."""
+        try:
+            if failed:
+                raise OSError(failed, os.strerror(failed))
+            write_views(vcd, path)
+            if vcd != path:
+                write_fst(vcd, path)
+        except (OSError, RuntimeError) as error:
+            for left in (vcd, path, *view_files(path)):
+                if left.is_file():  # and no device
+                    left.unlink(missing_ok=True)
+            reason = getattr(error, "strerror", None) or error
+            raise TraceError(f"cannot write the trace {path}: {reason}") from None
+        if vcd != path:
+            vcd.unlink()

@@ -3,6 +3,8 @@
 in the trace."""
 
 import re
+import resource
+from contextlib import contextmanager
 
 import pytest
 
@@ -107,3 +109,31 @@ def test_trace_that_went_is_one_error(traced, tmp_path):
     (tmp_path / "run.vcd").unlink()
     with pytest.raises(TraceError, match="cannot write the trace .*run.vcd: No such file"):
         board.close()
+
+
+@contextmanager
+def full_after(size):
+    """A file can grow to ``size`` bytes, as on a disk that is full then."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize("cycles", [1, 5000], ids=["at its end", "while it runs"])
+def test_full_disk_is_one_error_and_leaves_no_file(traced, tmp_path, cycles):
+    """What the system holds back fails when the trace is closed, the rest at once."""
+    from quintet.boards.virtual.simulation import TraceError
+
+    preset = next(iter(ROOM.params.SPACE.presets))
+    board = open_virtual("icebreaker", ROOM, preset=preset, trace=tmp_path / "run.vcd")
+    with full_after(100), pytest.raises(TraceError) as raised:
+        try:
+            board.advance(cycles)
+            assert cycles == 1, "the simulation goes on without its trace"
+        finally:
+            board.close()
+    assert str(raised.value) == f"cannot write the trace {tmp_path}/run.vcd: File too large"
+    assert not list(tmp_path.iterdir())
