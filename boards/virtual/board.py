@@ -125,7 +125,10 @@ class VirtualPipe:
     bytes_per_second : float, or ``None`` for the byte pipe
     silence : int, cycles without a byte after which a read returns
     epoch : int, cycle from which :meth:`now` counts
+    served : bool, whether a server tells the time: none does
     """
+
+    served = False
 
     def __init__(self, board, name, bytes_per_second):
         self._board = board

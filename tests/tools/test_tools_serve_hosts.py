@@ -27,6 +27,7 @@ from quintet.tools.link.notices import Notice, decode_notice, encode_notice
 from quintet.tools.link.ports import open_pipe
 from quintet.tools.link.served import ServedPipe
 from quintet.tools.serve import ServeError, SocketEndpoint, listener, server
+from tests.support.link_faults import SpoiledPipe
 from tests.tools.tools_slow_board import BYTE, SlowBoard, connect, served
 
 #: Simulated so slowly that the board takes 4 KB a second, as one of some size does: 100 KB last 25
@@ -605,3 +606,31 @@ def test_client_is_told_why_it_was_refused_in_mid_write():
         time.sleep(0.2)
         with pytest.raises(RefusedError, match="busy"):
             client.write(0, bytes(200_000))
+
+
+# Lost frames
+
+
+class Losses:
+    """Of the frames on a line ``rate`` are lost; an empty one, which means nothing, is left."""
+
+    rate = 0.0
+
+    def __call__(self, chance, data):
+        return b"\0" if chance.random() < self.rate else data
+
+
+def test_lost_frame_costs_a_round_trip_of_the_board(kind):
+    """The host learns how long the board takes to answer. A frame that is lost costs no more than
+    some such times, though the wall's time may be a hundred times as long."""
+    board = SlowBoard(1_000_000)
+    with served(board, kind) as name, open_pipe(name) as port:
+        lost = Losses()
+        link = LinkClient(ServedPipe(SpoiledPipe(port, lost, seed=2)), seed=1)
+        link.write(0, bytes(400))
+        # A call of one request: no answer behind it tells that it was lost.
+        lost.rate, began = 0.1, board.cycle
+        for number in range(60):
+            assert link.read(4 * number, 4) == bytes(4)
+        assert link.repeats > 5
+        assert board.cycle - began < (60 * 0.002 + link.repeats * 0.02) * board.clock_hz

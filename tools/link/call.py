@@ -16,13 +16,14 @@ ROUND = 40
 
 @dataclass
 class _Flight:
-    """A request in flight: when it was last sent, counted in transmissions of the call, and how
-    often."""
+    """A request in flight: when it was last sent, counted in transmissions of the call and in
+    seconds, and how often."""
 
     request: Request
     encoded: bytes
     turn: int = 0
     times: int = 0
+    sent: float = 0.0
 
     @property
     def weight(self):
@@ -69,15 +70,9 @@ class Call:
         heard = self._repeated = pipe.now()
         while self._first < len(self._requests):
             self._fill()
-            rate = pipe.bytes_per_second
             # Twice as long after each silence: a board that is slow (a simulated one is) must not
             # drown in repeats.
-            patience = (
-                client._retry
-                + (self._weight / rate if rate else 0)
-                + self._unseen / client._checksum_rate
-            )
-            patience *= 1 << min(self._silences, 4)
+            patience = client.patience(self._weight, self._unseen) * (1 << min(self._silences, 4))
             until = min(max(heard, self._repeated) + patience, heard + client._timeout)
             for answer in client._receive(until):
                 index = self._index(answer.sequence)
@@ -144,6 +139,7 @@ class Call:
         self._turn += 1
         self._client.repeats += flight.times > 0
         flight.turn, flight.times = self._turn, flight.times + 1
+        flight.sent = self._pipe.now()
         self._client._send(flight.encoded)
 
     def _again(self, indices):
@@ -159,6 +155,7 @@ class Call:
         while self._first < len(self._requests) and self._results[self._first] is not None:
             self._first += 1
         if flight.times == 1:
+            self._client.learn(self._pipe.now() - flight.sent)
             # Answers come in the order of the requests: one that was overtaken is lost.
             self._again(
                 [other for other in self._flights if self._flights[other].turn < flight.turn]

@@ -70,7 +70,7 @@ def test_link(target, rng):
 def test_clock(target):
     """Cycles that the board counts in a second of the host's, against the clock that it says it
     has."""
-    served = getattr(target.client.pipe, "served", False)
+    served = target.client.pipe.served
     seconds = SECONDS["served" if served else target.info.kind]
     first, began = target.soc_cycles(), target.now()
     if served:
