@@ -157,10 +157,11 @@ class Console:
 
     @contextmanager
     def progress(self):
-        """Gives ``report(what, done, total)``; bars on a terminal, nothing elsewhere. ``total``
-        ``None``: a spinner. ``what`` is ``"inputs"`` where these are counted, else bytes are."""
+        """Gives ``report(what, done, total, note)``; bars on a terminal, nothing elsewhere.
+        ``total`` ``None``: a spinner. ``what`` is ``"inputs"`` where these are counted, else bytes
+        are. ``note``: words beside it, in place of the count."""
         if not is_terminal(sys.stderr):
-            yield lambda what, done=0, total=None: None
+            yield lambda what, done=0, total=None, note="": None
             return
         from rich.console import Console as Rich
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -176,8 +177,8 @@ class Console:
         )
         tasks, began = {}, {}
 
-        def report(what, done=0, total=None):
-            what = visible(what)
+        def report(what, done=0, total=None, note=""):
+            what, note = visible(what), visible(note)
             bar.start()
             if what not in tasks:
                 for other in tasks.values():
@@ -186,7 +187,10 @@ class Console:
                 tasks[what] = bar.add_task(what, total=total, count="")
                 began[what] = (time.monotonic(), done)
             bar.update(
-                tasks[what], completed=done, total=total, count=_count(what, done, total, began)
+                tasks[what],
+                completed=done,
+                total=total,
+                count=note or _count(what, done, total, began),
             )
 
         try:

@@ -84,7 +84,7 @@ def tools(monkeypatch):
     main clock to the core's."""
 
     def make(delay):
-        def runs(script, folder, environment, limit=None):
+        def runs(script, folder, environment, limit, look):
             (folder / "top.tim").write_text(
                 log(delay).replace("70.37 MHz (FAIL", "90.37 MHz (PASS")
             )

@@ -88,7 +88,8 @@ def test_a_cell_that_does_not_fit_says_what_it_lacks_and_is_kept(tmp_path, monke
         "LUT4 and DFF\nERROR: no BELs remaining\n"
     )
     (tmp_path / "sitecustomize.py").write_text(
-        "import quintet.tools.build.bitstream as b\n\ndef run(name, folder, environment, limit):\n"
+        "import quintet.tools.build.bitstream as b\n\n"
+        "def run(name, folder, environment, limit, look):\n"
         f"    (folder / 'top.tim').write_text({log!r})\n    raise b.BuildError('no BELs "
         f"remaining')\nb._run_script = run\n"
     )

@@ -369,7 +369,8 @@ def test_build_report(quintet, monkeypatch):
     )
     assert ran.code == 0 and ran.json == REPORT
     args, options = asked[0]
-    assert args == ("icebreaker", "opentpu") and options.pop("progress")
+    assert args == ("icebreaker", "opentpu")
+    assert options.pop("progress") and options.pop("detail")
     assert options == {
         "preset": None,
         "on_chip": None,

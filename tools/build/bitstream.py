@@ -15,6 +15,7 @@ from . import logs
 from .area import area
 from .logs import TOP, BuildError, NoRoomError
 from .mapping import FILES, mapped, steps
+from .stages import Watcher
 from .toolchain import find_tool, run_tool, tool_environment
 
 __all__ = [
@@ -97,6 +98,7 @@ def build(
     limit=None,
     router="router1",
     on_chip=None,
+    detail=lambda stage, text: None,
 ):
     """Build a bitstream.
 
@@ -125,6 +127,8 @@ def build(
     router : str
         nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by
         detours that cost a third of the clock.
+    detail : callable(str, str)
+        Told how far the stage is that ``progress`` was told of, about once a second.
 
     Returns
     -------
@@ -175,7 +179,7 @@ def build(
         folder.mkdir(parents=True, exist_ok=True)
         with file_lock(folder / "build.lock", wait=False):
             return _build_in(
-                folder, plan, board, soc, isa, seed, environment, progress, limit, started
+                folder, plan, board, soc, isa, seed, environment, progress, detail, limit, started
             )
     except Locked as error:
         raise BuildError(
@@ -186,15 +190,15 @@ def build(
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
 
 
-def _build_in(folder, plan, board, soc, isa, seed, environment, progress, limit, started):
+def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail, limit, started):
     """Runs the tools on ``plan`` in ``folder``; the report."""
     try:
         plan.extract(folder)
-        for old in (f"{TOP}.bit", f"{TOP}.bin", f"{TOP}.tim", f"{TOP}.report.json", "report.json"):
-            (folder / old).unlink(missing_ok=True)
+        for ending in ("bit", "bin", "rpt", "tim", "report.json"):
+            (folder / f"{TOP}.{ending}").unlink(missing_ok=True)
+        (folder / "report.json").unlink(missing_ok=True)
     except OSError as error:
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
-    progress("synthesis, place and route (minutes for a large core)")
     who = {
         "board": board.name,
         "isa": isa,
@@ -203,8 +207,10 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, limit,
         "params": soc.params,
         "seed": seed,
     }
+    watcher = Watcher(folder, progress, detail)
+    watcher.look()
     try:
-        _run_script(plan.script, folder, environment, limit)
+        _run_script(plan.script, folder, environment, limit, watcher.look)
     except BuildError:
         needed = logs.needed(board.family, folder)
         if needed is None:
@@ -290,24 +296,38 @@ def _mapped_scripts(engine, board, params):
     return {**scripts, "script_after_synth": "\n".join(after)} if after else scripts
 
 
-def _run_script(name, folder, environment, limit=None):
+#: Seconds between two looks at what the tools have written.
+_LOOK = 1.0
+
+
+def _run_script(name, folder, environment, limit=None, look=lambda: None):
+    """Runs the tools; ``look`` is called about once a second."""
     command = ["cmd", "/c", f"{name}.bat"] if os.name == "nt" else ["sh", f"{name}.sh"]
     log = folder / "build.log"
-    try:
-        with (
-            open(log, "wb") as output,
-            child(
-                command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
-            ) as process,
-        ):
-            code = process.wait(limit)
-    except subprocess.TimeoutExpired:
-        raise BuildError(
-            f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} "
-            f"(see {folder})"
-        ) from None
+    end = None if limit is None else time.monotonic() + limit
+    with (
+        open(log, "wb") as output,
+        child(
+            command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        while (code := _ended(process)) is None:
+            if end is not None and time.monotonic() > end:
+                raise BuildError(
+                    f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} "
+                    f"(see {folder})"
+                )
+            look()
     if code:
         raise BuildError(f"the build failed: {logs.last_word(folder)} (see {log})")
+
+
+def _ended(process):
+    """Exit code of a process that ends within a look; ``None`` if it goes on."""
+    try:
+        return process.wait(_LOOK)
+    except subprocess.TimeoutExpired:
+        return None
 
 
 def synthesise(component, family, dir, name=TOP, options=""):

@@ -6,6 +6,8 @@ netlist is not what the virtual board is.
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
 
+import time
+
 from ..errors import Exit, InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_folder
@@ -86,12 +88,22 @@ def run(args, console):
     board.on_chip_memory(room, args.preset, given, args.on_chip)
     from ..build.bitstream import build
     from ..build.crossings import late
+    from ..build.stages import expected_seconds
 
-    with console.progress() as progress:
+    stage, seconds = _Stage(), None
+    if not given:
+        preset = args.preset or board.preset_for(room)
+        seconds = expected_seconds(board.name, room.name, preset, args.seed)
+    with console.progress() as progress, console.signs_of_life(stage.describe, silence=30.0):
 
         def say(text):
+            if text == "synthesis" and seconds is not None:
+                text += f" (of a build that took {_minutes(seconds)} in the table of builds)"
             console.note(text)
-            progress(text)
+
+        def detail(name, text):
+            stage.tell(name, text)
+            progress(name, note=text)
 
         report = build(
             args.board,
@@ -106,6 +118,7 @@ def run(args, console):
             limit=None if args.limit is None else 60 * args.limit,
             router=args.router,
             on_chip=args.on_chip,
+            detail=detail,
         )
     _show(report, console)
     good = report["clock_met"] and not late(report)
@@ -113,6 +126,27 @@ def run(args, console):
         good = _check(report, console) and good
     console.result(report)
     return Exit.OK if good else Exit.NO
+
+
+class _Stage:
+    """The stage that a build is in, for a line now and then where there is no spinner."""
+
+    def __init__(self):
+        self._name, self._text, self._began = "preparing", "", time.monotonic()
+
+    def tell(self, name, text):
+        if name != self._name:
+            self._name, self._began = name, time.monotonic()
+        self._text = text
+
+    def describe(self):
+        text = f", {self._text}" if self._text else ""
+        return f"  {self._name} for {_minutes(time.monotonic() - self._began)}{text}"
+
+
+def _minutes(seconds):
+    """Seconds as people say them."""
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _check(report, console):

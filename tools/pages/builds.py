@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds whose figures the documents show: ``docs/matrix.json``, taken over from what `quintet
-matrix` has measured."""
+"""Builds whose figures the documents show: ``tools/build/measured.json``, taken over from what
+`quintet matrix` has measured."""
 
 import json
 from pathlib import Path
@@ -31,7 +31,7 @@ _KEPT = (
     "state",
 )
 
-PATH = Path(__file__).resolve().parents[2] / "docs" / "matrix.json"
+PATH = Path(__file__).resolve().parents[1] / "build" / "measured.json"
 
 
 def read(path=PATH):

@@ -162,10 +162,10 @@ def test_compile_refuses_and_writes_nothing(capsys, tmp_path, monkeypatch, chang
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "full", "x"]
 
 
-def test_opentpu_of_a_small_board_names_the_size_that_networks_want(capsys, tmp_path):
+def test_opentpu_of_a_small_board_names_boards_that_take_networks(capsys, tmp_path):
     target = ("compile", digits.FOLDER / "mlp.onnx", "--for", "icebreaker/opentpu", "--dry-run")
     refusal = said(capsys, *target, code=Exit.BAD_INPUT)["error"]
-    assert "-P ext_norm=true" in refusal
+    assert "-P ext_norm=true" in refusal and "ulx3s-85f" in refusal and "icebreaker" not in refusal
     assert said(capsys, *target, "-P", "ext_norm=true")["network"] == "digits_mlp"
 
 

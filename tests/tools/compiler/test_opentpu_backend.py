@@ -329,7 +329,7 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
     [
         (
             "no",
-            "a build with ext_norm; compile, and build the board, with -P ext_norm=true",
+            "a build with ext_norm. Boards whose default preset has it: ",
             lambda b: b.conv(4, (3, 3)),
             {"preset": "sim-plain"},
         ),

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which nodes OpenTPU runs, and how; what stands in the way of the others."""
 
+from functools import cache
+
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
 from ..products import against_product, turns
@@ -222,14 +224,30 @@ _HOST = {
 }
 
 
+@cache
+def _boards_with_norm():
+    """Names of the boards whose default preset takes networks."""
+    from .....boards import board_names, open_board
+    from .....gateware.cores import open_room
+
+    room = open_room("opentpu")
+    found = []
+    for name in board_names():
+        preset = open_board(name).preset_for(room)
+        if preset is not None and room.params.SPACE.resolve(preset)["ext_norm"]:
+            found.append(name)
+    return found
+
+
 def verdict(graph, node, params):
     """:class:`~..base.Verdict` on a node for build parameters ``params``."""
     if not params["ext_norm"]:
         return Verdict(
             NO,
-            "whole-number layers want a shift behind them: a build with ext_norm; compile, and "
-            "build the board, with -P ext_norm=true, or take a board whose preset has it "
-            "(quintet cores opentpu)",
+            "whole-number layers want a shift behind them: a build with ext_norm. Boards whose "
+            f"default preset has it: {', '.join(_boards_with_norm())}. On others compile, and "
+            "build the board, with -P ext_norm=true, where the FPGA has room (iCE40s have not: "
+            "7,940 logic cells on an UP5K, which has 5,280)",
         )
     if type(node) in _HOST:
         return Verdict(HOST, _HOST[type(node)])
