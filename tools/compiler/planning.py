@@ -8,6 +8,7 @@ import numpy as np
 from .backends import backend_class
 from .backends.base import LoweringError
 from .evaluate import run_graph
+from .fidelity import LEAST, measure
 from .images import programs_of
 from .partition import partition, separated
 from .passes import simplify
@@ -112,15 +113,11 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     PartitionError, LoweringError
     """
     options, barred, apart = options or Options(), {}, set()
+    given = random_calibration(graph) if calibration is None else calibration
     while True:
         made = outline(graph, build, options, barred, apart)
         try:
-            steps, parts = _steps(
-                made,
-                random_calibration(graph) if calibration is None else calibration,
-                options,
-                progress,
-            )
+            steps, parts = _steps(made, given, options, progress)
             late = {name for part in parts for name in part.apart} - apart
             if not late:
                 break
@@ -160,7 +157,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         else MachineStep(step, programs[id(step)], twins.get(id(step)))
         for step in steps
     ]
-    return Plan(
+    plan = Plan(
         network=graph.name,
         isa=build.isa,
         preset=build.preset,
@@ -173,6 +170,25 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         steps=steps,
         notes=notes,
         choices=[*_apart(parts, apart), *(c for part in parts for c in part.choices)],
+    )
+    if not options.dry:
+        if progress is not None:
+            progress("measure accuracy")
+        _judge(plan, graph, given, "random" if calibration is None else "calibration")
+    return plan
+
+
+def _judge(plan, graph, calibration, kind):
+    """Notes a plan's signal-to-noise ratio on inputs of this ``kind``, and a warning if it is
+    low."""
+    found = measure(plan, graph, calibration)
+    plan.snr = found.snr
+    if found.snr is None or found.snr >= LEAST:
+        return
+    plan.notes.append(
+        f"low accuracy: {found.snr:.1f} dB signal to noise on {found.inputs} {kind} "
+        f"input{'s' * (found.inputs > 1)}, expected at least {LEAST:g}; layer {found.layer} loses "
+        f"most, {found.before:.1f} dB before it and {found.after:.1f} dB behind it"
     )
 
 

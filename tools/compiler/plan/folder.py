@@ -121,6 +121,10 @@ def _summary(plan, files):
         f"memory_size = {plan.memory_size}",
         f"memory = {plan.memory}",
         f"cycles = {round(plan.cycles)}       # estimated, for one input",
+    ]
+    if plan.snr is not None:
+        lines += [f"snr = {plan.snr}       # dB against floating point, on calibration inputs"]
+    lines += [
         "",
         "[params]",
     ]
@@ -230,6 +234,7 @@ def _plan(summary, files, folder):
         steps=steps,
         choices=body["choices"],
         notes=body["notes"],
+        snr=summary.get("snr"),
     )
 
 
