@@ -2,7 +2,7 @@
 """Fidelity of a plan: its signal-to-noise ratio against the network in floating point, and the
 layer that loses most."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,13 +35,13 @@ class Fidelity:
     ----------
     snr : dB of the worst output, infinite if all are equal, ``None`` if none has any signal
     inputs : how many were measured
-    layer : name of the layer that adds most noise, ``None`` if none adds any
+    place : "layer NAME" or "input NAME" of what adds most noise, ``None`` if nothing does
     before, after : dB of the worst tensor that it reads, and of its result
     """
 
     snr: float | None
     inputs: int
-    layer: str | None = None
+    place: str | None = None
     before: float = float("inf")
     after: float = float("inf")
 
@@ -102,16 +102,23 @@ def _chosen(plan, tensor):
 
 @dataclass
 class _Layers:
-    """Signal to noise of every tensor that has a signal, dB by name, and of the layer that adds
-    most noise its name and its dB before and behind (fields of :class:`Fidelity`)."""
+    """Signal to noise of every tensor that has a signal, dB by name, and of the layer or input
+    that adds most noise its place and its dB before and behind (fields of :class:`Fidelity`)."""
 
-    ratios: dict
+    ratios: dict = field(default_factory=dict)
     worst: tuple = ()
+    most: float = 0.0
+
+    def judge(self, place, before, after):
+        """Takes ``place`` for the worst if it adds more noise than those before."""
+        added = 10 ** (-after / 10) - 10 ** (-before / 10)
+        if added > self.most:
+            self.most, self.worst = added, (place, before, after)
 
 
 def _layers(plan, inputs, numbers):
     """:class:`_Layers` of a plan, for what :func:`reference_tensors` gives of ``inputs``."""
-    result, most = _Layers({}), 0.0
+    result = _Layers()
     exact, found = dict(inputs), dict(inputs)
     for step in plan.steps:
         graph = step.part.graph if isinstance(step, MachineStep) else step.graph
@@ -131,12 +138,13 @@ def _layers(plan, inputs, numbers):
         )
         ratios = {name: _ratio(exact[name], values) for name, values in seen.items()}
         result.ratios |= {name: ratio for name, ratio in ratios.items() if ratio is not None}
+        for port in plan.inputs:
+            if port.tensor in seen:
+                result.judge(f"input {port.name}", np.inf, result.ratios.get(port.tensor, np.inf))
         for node in graph.nodes:
             after = result.ratios.get(node.output, np.inf)
             before = min((result.ratios.get(name, np.inf) for name in node.inputs), default=np.inf)
-            added = 10 ** (-after / 10) - 10 ** (-before / 10)
-            if added > most:
-                most, result.worst = added, (node.name, before, after)
+            result.judge(f"layer {node.name}", before, after)
     return result
 
 
@@ -146,14 +154,16 @@ def _run(graph, values):
 
 
 def _ratio(exact, found):
-    """Signal to noise in dB; ``None`` without a signal, or if a value is not finite.
+    """Signal to noise in dB, minus infinity if ``found`` is not finite; ``None`` without a signal.
 
     A signal is what differs between inputs: a constant, however large, tells nothing about them.
     Of one input it is the values themselves.
     """
     exact, found = np.asarray(exact, np.float64), np.asarray(found, np.float64)
-    if not (np.isfinite(exact).all() and np.isfinite(found).all()):
+    if not np.isfinite(exact).all():
         return None
+    if not np.isfinite(found).all():
+        return -np.inf
     count = len(exact)
     signal = np.square(exact - exact.mean(axis=0)).sum() * count / max(count - 1, 1)
     if count == 1:

@@ -196,8 +196,8 @@ def _judge(plan, graph, calibration, kind, held):
         return
     plan.notes.append(
         f"low accuracy: {found.snr:.1f} dB signal to noise on {found.inputs} {kind} "
-        f"input{'s' * (found.inputs > 1)}, expected at least {LEAST:g}; layer {found.layer} loses "
-        f"most, {found.before:.1f} dB before it and {found.after:.1f} dB behind it"
+        f"input{'s' * (found.inputs > 1)}, expected at least {LEAST:g}; {found.place} loses most, "
+        f"from {found.before:.1f} to {found.after:.1f} dB"
         + "".join(
             f"; input {name} lies far from zero, and its mean cannot go into a bias: {why}"
             for name, why in held.items()

@@ -64,9 +64,22 @@ def test_low_accuracy_is_a_warning_that_names_the_layer(isa):
     assert plan.snr < LEAST
     (note,) = plan.notes
     assert note.startswith(f"low accuracy: {plan.snr:.1f} dB signal to noise on 16 calibration")
-    assert f"expected at least 20; layer {network.nodes[-1].name} loses most, " in note
+    assert f"expected at least 20; layer {network.nodes[-1].name} loses most, from " in note
     found = measure(plan, network, {network.inputs[0].name: normal((8,))})
-    assert found.layer == network.nodes[-1].name and found.after < LEAST < found.before
+    assert found.place == f"layer {network.nodes[-1].name}" and found.after < LEAST < found.before
+
+
+def test_inputs_may_lose_most():
+    """Their unit spans a mean that an activation holds there, and nothing else loses much."""
+    b = Builder("far", (8,), 1)
+    b.act("relu")
+    plan = plan_of(b.finish(), "opu", normal((8,), mean=300))
+    (note,) = plan.notes
+    assert "; input input_0 loses most, from inf to " in note
+    assert note.endswith(
+        "; input input_0 lies far from zero, and its mean cannot go into a bias: activation_0 "
+        "(Activation) has no bias that could take it"
+    )
 
 
 def test_random_inputs_are_called_random():
@@ -89,6 +102,15 @@ def test_constants_are_no_signal():
     constant = dense()
     constant.nodes[-1].weights[:] = 0
     assert plan_of(constant, "opu", normal((12,))).snr is None
+
+
+def test_results_that_overflow_are_warned_of():
+    """Cherry's elements end at 2^128, as float32 does."""
+    network = dense()
+    for layer in network.nodes[0], network.nodes[-1]:
+        layer.weights *= 1e25
+    plan = plan_of(network, "cherry", normal((12,)))
+    assert plan.snr == -np.inf and "low accuracy: -inf dB" in plan.notes[0]
 
 
 def test_one_input_is_measured_by_its_values():

@@ -58,7 +58,8 @@ class Plan:
     target : name of the target that it was made for
     choices : list of dict, what the quantiser chose
     notes : list of str, what the user should know (random calibration, what runs on the host)
-    snr : signal to noise against floating point in dB, infinite if equal; ``None`` if not measured
+    snr : signal to noise against floating point in dB, infinite if equal, minus infinity if
+        results are not finite; ``None`` if not measured
     """
 
     network: str

@@ -42,7 +42,7 @@ def _is_text(value):
 
 
 def _is_decibels(value):
-    return type(value) in (int, float) and value == value and value != float("-inf")
+    return type(value) in (int, float) and value == value
 
 
 def _is_list(value, part):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a plan is, for people and as an object: layers, cycles, memory, what runs where."""
 
-from math import isfinite
+from math import inf, isfinite
 
 from ..plan import MachineStep
 from .places import build_object
@@ -97,7 +97,7 @@ def show_plan(console, plan, clock_hz=None):
         f"{sum(len(s.lowered.program) for s in plan.machine_steps):,}"
     )
     if plan.snr is not None:
-        ratio = f"{plan.snr:.1f} dB" if isfinite(plan.snr) else "infinite, all results are equal"
+        ratio = "infinite, all results are equal" if plan.snr == inf else f"{plan.snr:.1f} dB"
         console.out(f"signal to noise against floating point: {ratio}")
 
 
