@@ -82,6 +82,8 @@ class Port:
         q stands for (q - ``zero_point``) * ``scale``, which the graph's tensor holds; ``None``
         where the user's array holds the tensor's own numbers
     zero_point, bits, signed : of the same
+    offset : tuple of float, one for each element of the tensor's last axis:
+        what the host subtracts of an input's values; ``None``: nothing
     """
 
     name: str
@@ -93,6 +95,7 @@ class Port:
     zero_point: int = 0
     bits: int = 8
     signed: bool = True
+    offset: tuple | None = None
 
 
 @dataclass(eq=False, kw_only=True)

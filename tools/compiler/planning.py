@@ -8,9 +8,11 @@ import numpy as np
 from .backends import backend_class
 from .backends.base import LoweringError
 from .evaluate import run_graph
+from .fidelity import LEAST, measure
 from .images import programs_of
 from .partition import partition, separated
 from .passes import simplify
+from .passes.centring import centred
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import check_bits, quantise
@@ -112,15 +114,15 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     PartitionError, LoweringError
     """
     options, barred, apart = options or Options(), {}, set()
+    given = random_calibration(graph) if calibration is None else calibration
+    near, held = graph, {}
+    if calibration is not None:
+        few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
+        near, held = centred(simplify(graph), few)
     while True:
-        made = outline(graph, build, options, barred, apart)
+        made = outline(near, build, options, barred, apart)
         try:
-            steps, parts = _steps(
-                made,
-                random_calibration(graph) if calibration is None else calibration,
-                options,
-                progress,
-            )
+            steps, parts = _steps(made, given, options, progress)
             late = {name for part in parts for name in part.apart} - apart
             if not late:
                 break
@@ -160,7 +162,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         else MachineStep(step, programs[id(step)], twins.get(id(step)))
         for step in steps
     ]
-    return Plan(
+    plan = Plan(
         network=graph.name,
         isa=build.isa,
         preset=build.preset,
@@ -172,8 +174,49 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         outputs=list(made.graph.outputs),
         steps=steps,
         notes=notes,
-        choices=[*_apart(parts, apart), *(c for part in parts for c in part.choices)],
+        choices=[
+            *_offsets(made.graph),
+            *_apart(parts, apart),
+            *(choice for part in parts for choice in part.choices),
+        ],
     )
+    if not options.dry:
+        if progress is not None:
+            progress("measure accuracy")
+        _judge(plan, graph, given, "random" if calibration is None else "calibration", held)
+    return plan
+
+
+def _judge(plan, graph, calibration, kind, held):
+    """Notes a plan's signal-to-noise ratio on inputs of this ``kind``, and a warning if it is low;
+    ``held``: as :func:`centred` gives it."""
+    found = measure(plan, graph, calibration)
+    plan.snr = found.snr
+    if found.snr is None or found.snr >= LEAST:
+        return
+    plan.notes.append(
+        f"low accuracy: {found.snr:.1f} dB signal to noise on {found.inputs} {kind} "
+        f"input{'s' * (found.inputs > 1)}, expected at least {LEAST:g}; {found.place} loses most, "
+        f"from {found.before:.1f} to {found.after:.1f} dB"
+        + "".join(
+            f"; input {name} lies far from zero, and its mean cannot go into a bias: {why}"
+            for name, why in held.items()
+        )
+    )
+
+
+def _offsets(graph):
+    """What the report says of inputs that the host subtracts a mean from."""
+    return [
+        {
+            "name": port.name,
+            "what": "offset",
+            "value": [min(port.offset), max(port.offset)],
+            "why": "far from zero: the host subtracts it, the first layers' biases make up for it",
+        }
+        for port in graph.inputs
+        if port.offset is not None
+    ]
 
 
 def _apart(parts, names):

@@ -33,7 +33,8 @@ def to_graph(port, values):
         if port.scale is None
         else (values.astype(np.float64) - port.zero_point) * port.scale
     )
-    return real.transpose(0, *(axis + 1 for axis in port.order))
+    real = real.transpose(0, *(axis + 1 for axis in port.order))
+    return real if port.offset is None else real - port.offset
 
 
 def from_graph(port, values):

@@ -134,7 +134,7 @@ def move_into_ports(editor, node):
         ]
         return True
     if editor.sole_reader(source) is not node or not any(
-        port.tensor == source for port in editor.inputs
+        port.tensor == source and port.offset is None for port in editor.inputs
     ):
         return False
     editor.inputs = [

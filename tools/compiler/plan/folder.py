@@ -121,6 +121,10 @@ def _summary(plan, files):
         f"memory_size = {plan.memory_size}",
         f"memory = {plan.memory}",
         f"cycles = {round(plan.cycles)}       # estimated, for one input",
+    ]
+    if plan.snr is not None:
+        lines += [f"snr = {plan.snr}       # dB against floating point, on calibration inputs"]
+    lines += [
         "",
         "[params]",
     ]
@@ -215,6 +219,8 @@ def _plan(summary, files, folder):
     ports = {key: of_stored(body[key], {}) for key in ("inputs", "outputs")}
     if not all(isinstance(port, Port) for key in ports for port in ports[key]):
         raise ValueError("its inputs and outputs are no ports")
+    for port in ports["inputs"]:
+        _check_offset(port)
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
         raise ValueError("params_hash does not belong to these params")
@@ -230,7 +236,17 @@ def _plan(summary, files, folder):
         steps=steps,
         choices=body["choices"],
         notes=body["notes"],
+        snr=summary.get("snr"),
     )
+
+
+def _check_offset(port):
+    """Refuses an offset that does not fit the input's last axis."""
+    if port.offset is None:
+        return
+    wanted = port.shape[port.order[-1]]
+    if len(port.offset) != wanted or not np.isfinite(port.offset).all():
+        raise ValueError(f"offset of {port.name}: expected {wanted} finite numbers")
 
 
 def _of_lowered(entry, number, files, folder):

@@ -58,6 +58,8 @@ class Plan:
     target : name of the target that it was made for
     choices : list of dict, what the quantiser chose
     notes : list of str, what the user should know (random calibration, what runs on the host)
+    snr : signal to noise against floating point in dB, infinite if equal, minus infinity if
+        results are not finite; ``None`` if not measured
     """
 
     network: str
@@ -72,6 +74,7 @@ class Plan:
     target: str | None = None
     choices: list = field(default_factory=list)
     notes: list = field(default_factory=list)
+    snr: float | None = None
 
     @property
     def machine_steps(self):

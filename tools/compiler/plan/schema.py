@@ -41,6 +41,10 @@ def _is_text(value):
     return isinstance(value, str) and value != "" and visible(value) == value
 
 
+def _is_decibels(value):
+    return type(value) in (int, float) and value == value
+
+
 def _is_list(value, part):
     return isinstance(value, list) and all(map(part, value))
 
@@ -111,6 +115,7 @@ SUMMARY = (
     Field("memory_size", _SIZE),
     Field("memory", _COUNT),
     Field("cycles", Kind(_is_register_value, "an integer from 0")),
+    Field("snr", Kind(_is_decibels, "a ratio in dB"), required=False),
     Field("params", _PARAMETERS),
     Field("input", _PORTS, required=False),
     Field("output", _PORTS, required=False),

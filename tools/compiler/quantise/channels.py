@@ -4,7 +4,9 @@ multiply."""
 
 from dataclasses import dataclass, field
 
-from ..graph import Activation, AveragePool, Binary, Dense, MaxPool, Reduce, Reshape
+import numpy as np
+
+from ..graph import Activation, AveragePool, Binary, Concat, Dense, MaxPool, Reduce, Reshape
 from .groups import Joined
 from .rows import weighted
 
@@ -16,22 +18,24 @@ _HOMOGENEOUS = ("relu", "leaky")
 
 @dataclass(eq=False)
 class ChannelClass:
-    """Tensors of one number of channels, each channel of which has one factor in all of them.
+    """Tensors that have channels in common, each of which has one factor wherever it is.
 
     Attributes
     ----------
-    tensors : names
+    tensors : dict, name -> int64 array, which of the class's channels its own are
     channels : how many
+    held : bool [channels], whether the factor is 1 whatever the others are
     writers : names of the layers whose results they are
     readers : (name of a layer that reads them, tensor of the class that it reads)
-    vectors : names of tensors that are one of them flattened
+    vectors : dict, name -> name of the one of them that it is, flattened
     """
 
-    tensors: list
+    tensors: dict
     channels: int
+    held: np.ndarray
     writers: list = field(default_factory=list)
     readers: list = field(default_factory=list)
-    vectors: list = field(default_factory=list)
+    vectors: dict = field(default_factory=dict)
 
 
 def _homogeneous(node):
@@ -72,39 +76,81 @@ def _flattened(graph, node):
 
 
 def channel_classes(graph, fixed=()):
-    """Every :class:`ChannelClass` of a graph whose factors are free.
+    """Every :class:`ChannelClass` of a graph that has free factors.
 
     Parameters
     ----------
     fixed : names of tensors that must stay as they are, beside the network's inputs and outputs
     """
-    flowing = [
-        name for name, tensor in graph.tensors.items() if tensor.data is None and tensor.shape
-    ]
-    joined, held = Joined(flowing), {*fixed, *graph.kept(), *(port.tensor for port in graph.inputs)}
-    flat = {}
+    flowing = {
+        name: tensor.shape[-1]
+        for name, tensor in graph.tensors.items()
+        if tensor.data is None and tensor.shape
+    }
+    joined = Joined((name, channel) for name, count in flowing.items() for channel in range(count))
+    held, flat = {*fixed, *graph.kept(), *(port.tensor for port in graph.inputs)}, {}
     for node in graph.nodes:
         if weighted(node):
-            joined.join([*node.inputs[1:], node.output])
+            _join(joined, flowing, [*node.inputs[1:], node.output])
             held |= set() if _homogeneous(node) else {node.output}
         elif _flattened(graph, node):
             flat[node.output] = node.inputs[0]
+        elif isinstance(node, Concat) and all(name in flowing for name in node.inputs):
+            _join_parts(joined, flowing, graph, node)
         elif _passes(graph, node):
-            joined.join([*node.inputs, node.output])
+            _join(joined, flowing, [*node.inputs, node.output])
         else:
             held |= {*node.inputs, node.output}
-    classes = {}
-    for one, tensors in joined.sets().items():
-        sizes = {graph.shape(name)[-1] for name in tensors}
-        if not held & set(tensors) and len(sizes) == 1:
-            classes[one] = ChannelClass(tensors, sizes.pop())
+    found = _classes(joined, flowing, held)
     for vector, source in flat.items():
-        if joined.find(source) in classes:
-            classes[joined.find(source)].vectors.append(vector)
+        if source in found:
+            found[source].vectors[vector] = source
     for node in filter(weighted, graph.nodes):
-        if joined.find(node.output) in classes:
-            classes[joined.find(node.output)].writers.append(node.name)
+        if node.output in found:
+            found[node.output].writers.append(node.name)
         source = flat.get(node.inputs[0], node.inputs[0])
-        if joined.find(source) in classes:
-            classes[joined.find(source)].readers.append((node.name, source))
-    return [found for found in classes.values() if found.writers and found.readers]
+        if source in found:
+            found[source].readers.append((node.name, source))
+    distinct = {id(one): one for one in found.values()}
+    return [one for one in distinct.values() if one.writers and one.readers]
+
+
+def _join(joined, flowing, names):
+    """Makes the channels of tensors of one number of channels the same."""
+    for channel in range(flowing[names[0]]):
+        joined.join((name, channel) for name in names)
+
+
+def _join_parts(joined, flowing, graph, node):
+    """Makes the channels of a Concat's operands those of its result."""
+    begin, rank = 0, len(graph.shape(node.output))
+    for name in node.inputs:
+        for channel in range(flowing[name]):
+            joined.join([(name, channel), (node.output, begin + channel)])
+        begin += flowing[name] if node.axis % rank == rank - 1 else 0
+
+
+def _classes(joined, flowing, held):
+    """Tensor -> its :class:`ChannelClass`, of those that are not held altogether."""
+    together = Joined(flowing)
+    homes = {}
+    for name, channel in joined.names():
+        together.join([homes.setdefault(joined.find((name, channel)), name), name])
+    result = {}
+    for names in together.sets().values():
+        numbers = {}
+        tensors = {
+            name: np.array(
+                [
+                    numbers.setdefault(joined.find((name, channel)), len(numbers))
+                    for channel in range(flowing[name])
+                ]
+            )
+            for name in names
+        }
+        still = np.zeros(len(numbers), bool)
+        for name in held & tensors.keys():
+            still[tensors[name]] = True
+        if not still.all():
+            result.update(dict.fromkeys(names, ChannelClass(tensors, len(numbers), still)))
+    return result

@@ -72,6 +72,7 @@ class _Cost:
 
     def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels):
         self.range, self.levels, self.readers, self.writers = ranges, levels, [], []
+        self.held = found.held
 
         def heard(name):
             return (
@@ -80,13 +81,14 @@ class _Cost:
                 * (graph.tensors[name].size / len(weight[True][name]))
             )
 
-        self.weight = sum(
-            weight[False][name] * (graph.tensors[name].size / found.channels)
-            for name in found.tensors
-        )
+        self.weight = np.zeros(found.channels)
+        for name, at in found.tensors.items():
+            np.add.at(self.weight, at, weight[False][name] * (graph.tensors[name].size / len(at)))
         for name, source in found.readers:
-            reader = _Layer(nodes[name], found.channels, arithmetic[name])
-            self.readers.append((reader, heard(nodes[name].output), seen[source].channel_power))
+            at = found.tensors[source]
+            reader = _Layer(nodes[name], len(at), arithmetic[name])
+            power = seen[source].channel_power[reader.source]
+            self.readers.append((reader, at[reader.source], heard(nodes[name].output), power))
         for name in found.writers:
             source = nodes[name].inputs[0]
             writer = _Layer(nodes[name], graph.shape(source)[-1], arithmetic[name])
@@ -94,36 +96,48 @@ class _Cost:
             # A channel that hardly spoke on these inputs may on others: its sums' spread says how
             # loudly. And its bias must have room.
             spread = _SPREAD * np.sqrt(np.einsum("goi,gi->go", writer.power, power).ravel())
-            self.range = np.maximum(self.range, spread + 0.5 * np.abs(_bias(nodes[name])))
+            at = found.tensors[nodes[name].output]
+            np.maximum.at(self.range, at, spread + 0.5 * np.abs(_bias(nodes[name])))
             energy = np.repeat(power.sum(axis=1) * writer.taps, writer.most.shape[1])
             self.writers.append(
-                (writer, energy * heard(nodes[name].output), writer.most.max(axis=2).ravel())
+                (writer, at, energy * heard(nodes[name].output), writer.most.max(axis=2).ravel())
             )
 
     def before(self):
         """Greatest weight a channel in the layers before."""
-        return np.max([most for _, _, most in self.writers], axis=0)
+        return _greatest(len(self.range), [(at, most) for _, at, _, most in self.writers])
 
     def behind(self):
         """Greatest weight a channel in the layers behind."""
-        return np.max([reader.most.max(axis=1).ravel() for reader, *_ in self.readers], axis=0)
+        return _greatest(
+            len(self.range), [(at, reader.most.max(axis=1)) for reader, at, *_ in self.readers]
+        )
 
     def __call__(self, factors):
         square = np.square(factors)
         total = np.square(np.max(self.range / factors) / self.levels) * (square @ self.weight)
-        for writer, energy, most in self.writers:
-            total += np.square(writer.steps(most / factors)) @ (energy * square)
-        for reader, weight, values in self.readers:
-            rows = (reader.most * factors[reader.source][:, None]).max(axis=2).ravel()
-            given = (values / square)[reader.source].sum(axis=1) * reader.taps
+        for writer, at, energy, most in self.writers:
+            total += np.square(writer.steps(most / factors[at])) @ (energy * square[at])
+        for reader, at, weight, values in self.readers:
+            rows = (reader.most * factors[at][:, None]).max(axis=2).ravel()
+            given = (values / square[at]).sum(axis=1) * reader.taps
             total += np.square(reader.steps(rows)) @ (
                 np.repeat(given, reader.most.shape[1]) * weight
             )
         return total
 
 
+def _greatest(channels, parts):
+    """Greatest value of each of the ``channels`` among ``parts``, (channel of each, values)."""
+    result = np.zeros(channels)
+    for at, values in parts:
+        np.maximum.at(result, at, values)
+    return result
+
+
 def _best(cost):
-    """Best factors of the form range^a * before^b / behind^c, [channels]."""
+    """Best factors of the form range^a * before^b / behind^c, [channels]; those that are held are
+    1, and the others count from there."""
     tiny = 1e-12
     logs = [
         np.log(np.maximum(values, max(values.max(), tiny) * 1e-4))
@@ -132,7 +146,9 @@ def _best(cost):
     tried = []
     for a, b, c in EXPONENTS:
         exponent = a * logs[0] + b * logs[1] - c * logs[2]
-        factors = np.exp(np.clip(exponent - np.median(exponent), -_FURTHEST, _FURTHEST))
+        middle = np.median(exponent[cost.held] if cost.held.any() else exponent)
+        factors = np.exp(np.clip(exponent - middle, -_FURTHEST, _FURTHEST))
+        factors[cost.held] = 1.0
         tried.append((cost(factors), factors))
     return min(tried, key=lambda one: one[0])[1]
 
@@ -193,23 +209,30 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
     ]
     for _ in range(SWEEPS):
         for found in classes:
-            ranges = np.max(
-                [_likely(seen[name]) for name in found.tensors]
-                + [sums[name] for name in found.writers if name in sums],
-                axis=0,
+            ranges = _greatest(
+                found.channels,
+                [(at, _likely(seen[name])) for name, at in found.tensors.items()]
+                + [
+                    (found.tensors[nodes[name].output], sums[name])
+                    for name in found.writers
+                    if name in sums
+                ],
             )
-            cost = _Cost(
-                found, graph, nodes, seen, weight, arithmetic, ranges, levels[found.tensors[0]]
-            )
+            first = next(iter(found.tensors))
+            cost = _Cost(found, graph, nodes, seen, weight, arithmetic, ranges, levels[first])
             factors = _best(cost)
             for name in found.writers:
-                nodes[name] = _scaled(nodes[name], 1 / factors, None)
+                mine = factors[found.tensors[nodes[name].output]]
+                nodes[name] = _scaled(nodes[name], 1 / mine, None)
                 if name in sums:
-                    sums[name] = sums[name] / factors
-            for name, _ in found.readers:
-                nodes[name] = _scaled(nodes[name], None, factors)
+                    sums[name] = sums[name] / mine
+            for name, source in found.readers:
+                nodes[name] = _scaled(nodes[name], None, factors[found.tensors[source]])
             for name in [*found.tensors, *found.vectors]:
-                mine = np.resize(factors, len(seen[name].channel_most))
+                at = found.tensors[found.vectors.get(name, name)]
+                if found.held[at].all():
+                    continue
+                mine = np.resize(factors[at], len(seen[name].channel_most))
                 seen[name].channel_most, seen[name].channel_power = (
                     seen[name].channel_most / mine,
                     seen[name].channel_power / np.square(mine),

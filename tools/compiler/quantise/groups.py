@@ -42,6 +42,10 @@ class Joined:
         for name in names[1:]:
             self._above[self.find(name)] = self.find(names[0])
 
+    def names(self):
+        """All names, in their order."""
+        return list(self._above)
+
     def sets(self):
         """Name that stands for it -> names, in their order."""
         result = {}

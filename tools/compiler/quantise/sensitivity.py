@@ -4,7 +4,7 @@ backward through the squares of the weights."""
 
 import numpy as np
 
-from ..graph import AveragePool, Reduce
+from ..graph import AveragePool, Concat, Reduce
 from .rows import rows_of, weighted
 
 __all__ = ["sensitivities"]
@@ -51,6 +51,11 @@ def sensitivities(graph, seen, together):
             if name not in result:
                 continue
             channels, ratio = len(result[name]), here / _positions(graph, name)
+            if isinstance(node, Concat):
+                apart = channels < len(after)
+                begin = sum(graph.shape(other)[-1] for other in node.inputs[:at]) if apart else 0
+                result[name] += after[begin : begin + channels]
+                continue
             if weighted(node):
                 heard = after * seen[node.output].channel_active
                 result[name] += (

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a plan is, for people and as an object: layers, cycles, memory, what runs where."""
 
+from math import inf, isfinite
+
 from ..plan import MachineStep
 from .places import build_object
 
@@ -70,6 +72,7 @@ def plan_object(plan, clock_hz=None):
         "cycles_estimated": round(plan.cycles),
         "clock_hz": plan.clock(clock_hz),
         "macs": sum(row["macs"] for row in rows),
+        "snr": plan.snr if plan.snr is not None and isfinite(plan.snr) else None,
         "programs": [len(step.lowered.program) for step in plan.machine_steps],
         "layers": rows,
         "choices": plan.choices,
@@ -93,6 +96,9 @@ def show_plan(console, plan, clock_hz=None):
         f"main memory: {plan.memory:,} of {plan.memory_size:,} bytes, programs "
         f"{sum(len(s.lowered.program) for s in plan.machine_steps):,}"
     )
+    if plan.snr is not None:
+        ratio = "infinite, all results are equal" if plan.snr == inf else f"{plan.snr:.1f} dB"
+        console.out(f"signal to noise against floating point: {ratio}")
 
 
 def show_layers(console, rows):

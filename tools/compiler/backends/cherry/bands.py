@@ -32,9 +32,7 @@ def rows_apart(operation: Operation):
             or operation.source.start[0] != 0
         ):
             return False
-    if isinstance(operation, Window) and (
-        operation.outer[0] != 0 or operation.inner[0] == 0 or operation.axes[0] != 0
-    ):
+    if isinstance(operation, Window) and operation.axes[0] != 0:
         return False
     return all(
         _by_rows(ref, rows) or (ref.shape[0] == 1 and ref.value.data is not None) for ref in refs
@@ -58,7 +56,11 @@ def needed(operation, value, first, end):
         high.append(
             (end - 1) * operation.step[0]
             - operation.padding[0]
-            + (operation.outer[1] - 1) * operation.outer[2]
+            + sum(
+                (length - 1) * distance
+                for axis, length, distance in (operation.outer, operation.inner)
+                if axis == 0
+            )
             + 1
         )
     if any(not isinstance(part, str) and part[1].value is value for part in operation.parts):

@@ -224,20 +224,8 @@ class Decomposer(Operations):
             share = self.constant(1 / (node.window[0] * node.window[1]))
         else:
             share = self.held(1 / self._counts(node, source.shape, out.shape))
-        value = self.plain(source, node.padding)
-        self.add(
-            Window,
-            out=out,
-            function="sum",
-            source=value,
-            axes=(0, 1, 2),
-            step=(*node.stride, 1),
-            padding=(*node.padding[:2], 0),
-            outer=(0, node.window[0], 1),
-            inner=(1, node.window[1], 1),
-            start=self.constant(0.0),
-            parts=["copy INPUT, ACC", ("WEIGHTS", share), "mul"],
-        )
+        parts = ["copy INPUT, ACC", ("WEIGHTS", share), "mul"]
+        self.window_sum(source, node.window, node.stride, node.padding, out, parts)
 
     @staticmethod
     def _counts(node, source, shape):

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What nodes are made of: values of the machine and operations on them."""
 
+from math import ceil, isqrt
+from typing import NamedTuple
+
 import numpy as np
 
 from ...graph import Conv
@@ -13,12 +16,30 @@ __all__ = ["Operations", "streamed"]
 #: Results that a weight must serve for its products to take as long as bringing it as packed
 #: element.
 _BUSY = 40
+#: Additions to one accumulator, of four elements each, beyond which a window is summed in a tree:
+#: each rounds to the ten bits of an element.
+_ADDITIONS = 64
 
 
 def streamed(weights, results, params):
     """Whether weights come as bfloat16: where each serves so few results that bringing them takes
     longer than their products."""
     return results * 32 // params["macs"] < _BUSY and weights.size >= 4096
+
+
+class _Line(NamedTuple):
+    """Sums along an axis: of ``length`` elements, ``stride`` apart, ``padding`` (top, left, bottom,
+    right) around the map."""
+
+    axis: int
+    length: int
+    stride: int = 1
+    padding: tuple = (0, 0, 0, 0)
+
+    @property
+    def works(self):
+        """Whether it changes anything."""
+        return self.length > 1 or self.stride > 1 or any(self.padding)
 
 
 class Operations:
@@ -131,9 +152,17 @@ class Operations:
         return self.graph.readers(value.name) if value.name is not None else []
 
     def reduced(self, name, source, axes, parts=(), out=None):
-        """Sum or maximum over ``axes`` (of three), which stay as ones; ``parts`` read ACC."""
+        """Sum or maximum over ``axes`` (of three), which stay as ones; ``parts`` read ACC. Long
+        sums are made axis by axis."""
         begin = self.constant(-np.inf if name == "max" else 0.0)
         axes = sorted(axes, reverse=True)
+        lengths = [source.shape[axis] for axis in axes]
+        if name == "sum" and ceil(lengths[0] / 4) * np.prod(lengths[1:]) > _ADDITIONS:
+            kept = tuple(1 if axis in axes else n for axis, n in enumerate(source.shape))
+            lines = [_Line(axis, source.shape[axis]) for axis in axes if source.shape[axis] > 1]
+            return self._by_lines(
+                source, lines, self.fresh(kept) if out is None else out, list(parts)
+            )
         value = self.plain(source)
         while len(axes) > 2:
             shape = tuple(1 if axis == axes[0] else n for axis, n in enumerate(value.shape))
@@ -149,6 +178,68 @@ class Operations:
             self.fresh(shape) if out is None else out,
             begin,
             list(parts),
+        )
+
+    def window_sum(self, source, window, stride, padding, out, parts):
+        """Sums of windows of a map, zeros around it; ``parts`` read ACC. Large windows are summed
+        row by row, then the rows' sums."""
+        if window[0] * ceil(window[1] / 4) <= _ADDITIONS:
+            value = self.plain(source, padding)
+            outer, inner = (0, window[0], 1), (1, window[1], 1)
+            self._sums(value, out, (*stride, 1), (*padding[:2], 0), outer, inner, parts)
+            return
+        top, left, bottom, right = padding
+        across = _Line(1, window[1], stride[1], (0, left, 0, right))
+        down = _Line(0, window[0], stride[0], (top, 0, bottom, 0))
+        self._by_lines(source, [line for line in (across, down) if line.works], out, parts)
+
+    def _by_lines(self, source, lines, out, parts):
+        """``out``: sums along one axis after the other; ``parts`` read ACC of the last."""
+        for line in lines:
+            shape = list(source.shape)
+            shape[line.axis] = out.shape[line.axis]
+            last = line is lines[-1]
+            made = out if last else self.fresh(shape)
+            source = self._line_sums(source, line, made, parts if last else [])
+        return source
+
+    def _line_sums(self, source, line, out, parts):
+        """``out``: sums along an axis; one that is long has sums of its parts first."""
+        if out.shape[line.axis] == 1 and not any(line.padding):
+            # The divisor next to the root: as few additions as may be to any accumulator.
+            part = next(n for n in range(isqrt(line.length), 0, -1) if line.length % n == 0)
+            if part > 1 and ceil(line.length / 4) > _ADDITIONS:
+                shape, count = list(source.shape), line.length // part
+                shape[line.axis] = count
+                parted = _Line(line.axis, part, part)
+                source = self._line_sums(source, parted, self.fresh(shape), [])
+                line = _Line(line.axis, count)
+        step = [1, 1, 1]
+        step[line.axis] = line.stride
+        self._sums(
+            self.plain(source, line.padding),
+            out,
+            tuple(step),
+            (*line.padding[:2], 0),
+            (line.axis, 1, 1),
+            (line.axis, line.length, 1),
+            parts,
+        )
+        return out
+
+    def _sums(self, value, out, step, padding, outer, inner, parts):
+        self.add(
+            Window,
+            out=out,
+            function="sum",
+            source=value,
+            axes=(0, 1, 2),
+            step=step,
+            padding=padding,
+            outer=outer,
+            inner=inner,
+            start=self.constant(0.0),
+            parts=parts,
         )
 
     def _windowed(self, name, value, axes, out, begin, parts):

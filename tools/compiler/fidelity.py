@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Fidelity of a plan: its signal-to-noise ratio against the network in floating point, and the
+layer that loses most."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from .evaluate import run_graph
+from .graph import Reduce
+from .plan import MachineStep
+from .ports import from_graph, to_graph
+from .quantise.calibration import evenly, fewer
+from .values import to_numbers, to_values
+from .verification import reference_tensors
+
+__all__ = ["LEAST", "Fidelity", "measure"]
+
+#: dB below which a user is warned.
+LEAST = 20.0
+#: Inputs that are measured, at most.
+_INPUTS = 16
+#: Multiplications of all inputs together where the reference works number by number, as that of
+#: floating point does.
+_FLOATING_MACS = 1 << 23
+#: Share of a tensor's power below which what differs between inputs is rounding of float64.
+_CONSTANT = 1e-20
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """How near a plan's results are to the network in floating point.
+
+    Attributes
+    ----------
+    snr : dB of the worst output, infinite if all are equal, ``None`` if none has any signal
+    inputs : how many were measured
+    place : "layer NAME" or "input NAME" of what adds most noise, ``None`` if nothing does
+    before, after : dB of the worst tensor that it reads, and of its result
+    """
+
+    snr: float | None
+    inputs: int
+    place: str | None = None
+    before: float = float("inf")
+    after: float = float("inf")
+
+
+def measure(plan, graph, calibration):
+    """The :class:`Fidelity` of a plan on some of the calibration inputs.
+
+    Parameters
+    ----------
+    plan : Plan
+    graph : Graph, as imported
+    calibration : dict, name of every input -> array as the user has it
+    """
+    inputs = _some(plan, graph, calibration)
+    given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
+    numbers, values = reference_tensors(plan, given)
+    layers = _layers(plan, given, numbers)
+    exact = run_graph(
+        graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs}
+    )
+    found = []
+    for port, own in zip(plan.outputs, graph.outputs, strict=True):
+        chosen = _chosen(plan, port.tensor)
+        if chosen is None:
+            found.append(_ratio(_real(own, exact), _real(port, values)))
+        else:
+            found.append(layers.ratios.get(chosen))
+    snr = min((ratio for ratio in found if ratio is not None), default=None)
+    return Fidelity(snr, len(next(iter(inputs.values()))), *layers.worst)
+
+
+def _some(plan, graph, calibration):
+    """Inputs to measure, as the user has them: few enough for memory, and for time."""
+    count = _INPUTS
+    if plan.backend().floating:
+        macs = sum(graph.macs(node) for node in graph.nodes)
+        count = max(2, min(count, _FLOATING_MACS // max(macs, 1)))
+    return evenly(fewer(graph, {name: np.asarray(a) for name, a in calibration.items()}), count)
+
+
+def _real(port, values):
+    """Values of an output in the user's order of axes, in real numbers."""
+    return from_graph(replace(port, scale=None), values[port.tensor])
+
+
+def _chosen(plan, tensor):
+    """The tensor that an output numbers the largest element of, else ``None``: numbers of classes
+    have no signal."""
+    graphs = [
+        step.part.graph if isinstance(step, MachineStep) else step.graph for step in plan.steps
+    ]
+    for graph in graphs:
+        node = graph.maker(tensor)
+        if isinstance(node, Reduce) and node.function == "argmax":
+            return node.inputs[0]
+    return None
+
+
+@dataclass
+class _Layers:
+    """Signal to noise of every tensor that has a signal, dB by name, and of the layer or input
+    that adds most noise its place and its dB before and behind (fields of :class:`Fidelity`)."""
+
+    ratios: dict = field(default_factory=dict)
+    worst: tuple = ()
+    most: float = 0.0
+
+    def judge(self, place, before, after):
+        """Takes ``place`` for the worst if it adds more noise than those before."""
+        added = 10 ** (-after / 10) - 10 ** (-before / 10)
+        if added > self.most:
+            self.most, self.worst = added, (place, before, after)
+
+
+def _layers(plan, inputs, numbers):
+    """:class:`_Layers` of a plan, for what :func:`reference_tensors` gives of ``inputs``."""
+    result = _Layers()
+    exact, found = dict(inputs), dict(inputs)
+    for step in plan.steps:
+        graph = step.part.graph if isinstance(step, MachineStep) else step.graph
+        exact.update(_run(graph, exact))
+        seen = {port.tensor: found[port.tensor] for port in graph.inputs}
+        if isinstance(step, MachineStep):
+            part = step.part
+            seen = {
+                name: to_values(part, name, to_numbers(part, name, seen[name])) for name in seen
+            }
+            made = {node.output for node in graph.nodes} & numbers.keys()
+            seen |= {name: to_values(part, name, numbers[name]) for name in made}
+        else:
+            seen |= _run(graph, seen)
+        found.update(
+            {node.output: seen[node.output] for node in graph.nodes if node.output in seen}
+        )
+        ratios = {name: _ratio(exact[name], values) for name, values in seen.items()}
+        result.ratios |= {name: ratio for name, ratio in ratios.items() if ratio is not None}
+        for port in plan.inputs:
+            if port.tensor in seen:
+                result.judge(f"input {port.name}", np.inf, result.ratios.get(port.tensor, np.inf))
+        for node in graph.nodes:
+            after = result.ratios.get(node.output, np.inf)
+            before = min((result.ratios.get(name, np.inf) for name in node.inputs), default=np.inf)
+            result.judge(f"layer {node.name}", before, after)
+    return result
+
+
+def _run(graph, values):
+    """Every tensor that flows in a graph, its inputs out of ``values``."""
+    return run_graph(graph, {port.tensor: values[port.tensor] for port in graph.inputs}, keep=True)
+
+
+def _ratio(exact, found):
+    """Signal to noise in dB, minus infinity if ``found`` is not finite; ``None`` without a signal.
+
+    A signal is what differs between inputs: a constant, however large, tells nothing about them.
+    Of one input it is the values themselves.
+    """
+    exact, found = np.asarray(exact, np.float64), np.asarray(found, np.float64)
+    if not np.isfinite(exact).all():
+        return None
+    if not np.isfinite(found).all():
+        return -np.inf
+    count = len(exact)
+    signal = np.square(exact - exact.mean(axis=0)).sum() * count / max(count - 1, 1)
+    if count == 1:
+        signal = np.square(exact).sum()
+    if signal <= _CONSTANT * np.square(exact).sum():
+        return None
+    noise = np.square(exact - found).sum()
+    return float(10 * np.log10(signal / noise)) if noise else np.inf
