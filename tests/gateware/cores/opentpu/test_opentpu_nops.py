@@ -141,6 +141,7 @@ def test_the_array_s_side_counts():
     lines = padded("RW 0\nMMC 0, 0, 256\nACT 0, 0, 1\nRW 1", 256)
     assert lines[2] == 767 and lines[4] == 1024 - 1 - 768 - 1
 
+
 def test_a_switch_waits_for_the_tile_behind_its_own_too():
     lines = padded("RW 0\nNOP\nRW 1\nMMC.SO 0, 0, 1\nHLT")
     assert lines[:6] == ["RW 0", 3, "RW 1", 17, "MMC.SO 0, 0, 1", 16]
