@@ -26,6 +26,8 @@ _INSTEAD = {
     "MatMulInteger": "the same network in QDQ form is taken",
     "DynamicQuantizeLinear": "fixed scales (QDQ form) are taken",
 }
+#: Operators that may have an empty operand in place of one that is left out.
+_EMPTY_OPERANDS = {"Resize"}
 #: Value of a tensor that a refused node should have made and of which not even the shape is known.
 _UNKNOWN = object()
 
@@ -179,7 +181,11 @@ class _Translation:
                 "an operand depends on the network's inputs; this operator is taken of "
                 "constants alone"
             )
-        return OPERATORS[node.operator](step)
+        if node.operator not in _EMPTY_OPERANDS:
+            _check_elements("an operand", step.operands)
+        results = OPERATORS[node.operator](step)
+        _check_elements("a result", results if isinstance(results, list | tuple) else [results])
+        return results
 
     def _stand_in(self, name, operands):
         """For the result of a refused node a tensor of the shape that onnx tells, so that the nodes
@@ -190,3 +196,15 @@ class _Translation:
         if lengths is None or not any(isinstance(operand, View) for operand in operands):
             return _UNKNOWN
         return self.draft.stand_in(name, lengths)
+
+
+def _check_elements(what, values):
+    """Refuse tensors and constants of real numbers without elements."""
+    for value in values:
+        numbers = isinstance(value, View) or (
+            isinstance(value, Constant) and value.data.dtype.kind == "f"
+        )
+        if numbers and 0 in value.lengths:
+            raise Refused(
+                f"{what} has the shape {tuple(value.lengths)}; tensors with elements are taken"
+            )
