@@ -85,9 +85,10 @@ LARGEST = {
 SIZES = [
     2047,
     2048,
+    2053,  # a prime
     *(
         pytest.param(n, marks=pytest.mark.long)
-        for n in (127, 128, 255, 256, 1023, 1024, 4095, 4096, 65536)
+        for n in (127, 128, 131, 255, 256, 257, 1023, 1024, 1031, 4093, 4095, 4096, 65536, 65537)
     ),
 ]
 
@@ -97,15 +98,18 @@ SIZES = [
 def test_fields_at_their_limits(tmp_path, isa, size):
     for what, (operator, attributes, shape, weight_shape, result) in LAYERS.items():
         w = None if weight_shape is None else weights(*weight_shape(size)).astype(np.float32)
+        operands = ["x", *(["w"] if w is not None else [])]
         graph = helper.make_graph(
             [
-                helper.make_node(
-                    operator, ["x", *(["w"] if w is not None else [])], ["y"], **attributes(size)
-                )
+                helper.make_node(operator, operands, ["y"], name="limited", **attributes(size)),
+                helper.make_node("Relu", ["small"], ["z"], name="other"),
             ],
             "net",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["b", *shape(size)])],
-            [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+            [
+                helper.make_tensor_value_info("x", TensorProto.FLOAT, ["b", *shape(size)]),
+                helper.make_tensor_value_info("small", TensorProto.FLOAT, ["b", 8]),
+            ],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("y", "z")],
             [] if w is None else [numpy_helper.from_array(w, "w")],
         )
         path = tmp_path / "net.onnx"
@@ -114,16 +118,18 @@ def test_fields_at_their_limits(tmp_path, isa, size):
             path,
         )
         x = np.random.default_rng(1).normal(size=(2, *shape(size))).astype(np.float32)
+        inputs = {"x": x, "small": x.reshape(2, -1)[:, :1].repeat(8, axis=1)}
         want = result(x, w)
         try:
-            compiled = compile_model(str(path), f"model:{isa}", calibration=x)
+            compiled = compile_model(str(path), f"model:{isa}", calibration=inputs)
         except InputError as error:
-            assert f"{operator}_0" in str(error), (what, error)
+            text = str(error)
+            assert "limited" in text and "other" not in text, (what, error)
             assert size > LARGEST.get((isa, what), 2048), (what, error)
             continue
         assert size <= LARGEST.get((isa, what), size), what
         with compiled.open() as session:
-            found = session(x)
+            found = session(inputs)["y"]
         assert found.shape == want.shape, what
         noise = np.square(found - want).sum() / np.square(want).sum()
         assert noise < 0.01, (what, noise)

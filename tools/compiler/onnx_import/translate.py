@@ -182,10 +182,8 @@ class _Translation:
                 "constants alone"
             )
         if node.operator not in _EMPTY_OPERANDS:
-            _check_elements("an operand", step.operands)
-        results = OPERATORS[node.operator](step)
-        _check_elements("a result", results if isinstance(results, list | tuple) else [results])
-        return results
+            _check_elements(step.operands)
+        return OPERATORS[node.operator](step)
 
     def _stand_in(self, name, operands):
         """For the result of a refused node a tensor of the shape that onnx tells, so that the nodes
@@ -198,13 +196,14 @@ class _Translation:
         return self.draft.stand_in(name, lengths)
 
 
-def _check_elements(what, values):
-    """Refuse tensors and constants of real numbers without elements."""
-    for value in values:
-        numbers = isinstance(value, View) or (
-            isinstance(value, Constant) and value.data.dtype.kind == "f"
-        )
-        if numbers and 0 in value.lengths:
+def _check_elements(operands):
+    """Refuse constants of real numbers without elements."""
+    for operand in operands:
+        if (
+            isinstance(operand, Constant)
+            and operand.data.dtype.kind == "f"
+            and not operand.data.size
+        ):
             raise Refused(
-                f"{what} has the shape {tuple(value.lengths)}; tensors with elements are taken"
+                f"an operand has the shape {operand.lengths}; tensors with elements are taken"
             )

@@ -86,9 +86,7 @@ def _activation(node):
             else [f"leaky relu of slope {node.alpha:g}, this machine has 0.125"]
         )
     if node.function == "clip":
-        if node.high > 0 and (
-            node.low == 0 or (node.low < 0 and np.isclose(node.low, -node.high))
-        ):
+        if node.high > 0 and (node.low == 0 or (node.low < 0 and np.isclose(node.low, -node.high))):
             return []
         return [
             f"clip to {node.low:g}..{node.high:g}, this machine clips where its numbers end: "
