@@ -2,6 +2,9 @@
 """Lengths, strides and counts at the limits of instruction fields and one past them, through the
 compiler: each core gives the right numbers, or refuses the network by name."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,7 +15,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from quintet import compile_model
 from quintet.tools.compiler.backends import backend_names
+from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.planning import compile_graph
+from quintet.tools.compiler.session import Session
+from quintet.tools.compiler.target_build import target_build
 from quintet.tools.errors import InputError
+from quintet.tools.targets.model import ModelTarget
+from tests.tools.compiler.networks import NETWORKS
 
 
 def weights(*shape):
@@ -166,3 +175,25 @@ def test_fields_at_their_limits(tmp_path, isa, size):
 def test_addresses_at_the_limits_of_memories(tmp_path, isa, params, what, largest):
     assert check_layer(tmp_path / "net.onnx", isa, what, largest, params)
     assert not check_layer(tmp_path / "net.onnx", isa, what, largest + 1, params)
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_main_memory_of_just_the_size_that_a_network_takes(isa):
+    graph, build = NETWORKS["autoencoder"][1](), target_build(f"model:{isa}")
+    x = np.random.default_rng(2).normal(size=(4, *graph.inputs[0].shape))
+    calibration = {graph.inputs[0].name: x}
+    size, plan = build.memory_size, None
+    while size:
+        try:
+            plan = compile_graph(graph, replace(build, memory_size=size), calibration)
+        except InputError as error:
+            # The one before fitted to the last byte.
+            assert re.search(rf"{size + 1:,}|{size + 1}", str(error)), error
+            break
+        assert plan.memory <= size
+        size = plan.memory - 1
+    want = run_graph(graph, {graph.inputs[0].tensor: x})[graph.outputs[0].tensor]
+    target = ModelTarget(isa=isa, memory_size=plan.memory)
+    with Session(plan, target) as session:
+        found = session(x)
+    assert np.square(found - want).sum() < 0.01 * np.square(want).sum()
