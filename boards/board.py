@@ -462,7 +462,7 @@ class Board:
         """
         link = link or self.link.kind
         port = self.port_of(link)
-        from ..gateware.isa.parameters import LACKS, ParameterError
+        from ..gateware.isa.parameters import CAPACITIES, LACKS, ParameterError
         from ..gateware.primitives.pll import PLLError
         from ..gateware.shell.domains import requested_domain
         from ..gateware.soc import SoC
@@ -481,8 +481,17 @@ class Board:
                     f"which its {self.fpga} does not have"
                 )
         asked_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
+        capacity = CAPACITIES[self.fpga] if family == "own" else None
         family = self.family if family == "own" else family
         size = size or self.memory.usable(room, resolved)
+        if room is not None:
+            engine = room.core.variant(resolved, self.memory.beat(size))
+            try:
+                engine.check_capacity(resolved, capacity)
+            except ValueError as error:
+                raise ParameterError(
+                    f"{room.name} {preset} cannot be built for {self.name}: {error}"
+                ) from None
         beside = None
         on_chip, beat = self.on_chip_memory(room, preset, params, on_chip)
         if room is not None:

@@ -38,16 +38,19 @@ def apply(weights, inputs):
     return hidden @ weights[1]
 
 
-def train(inputs, labels, *, epochs=2000, rate=0.01, seed=0, hidden=None, limits=None):
+def train(inputs, labels, *, epochs=2000, rate=None, seed=0, hidden=None, limits=None):
     """Least squares by Adam on the whole set: float32 weights [n, hidden] and [hidden, outputs].
 
-    ``inputs`` [rows, n], ``labels`` [rows, outputs]; ``hidden``: units, by default n. With
+    ``inputs`` [rows, n], ``labels`` [rows, outputs]; ``hidden``: units, by default n. ``rate``: by
+    default 0.01, and less where n is more than 8, since a sum moves by n weights in a step. With
     ``limits`` the weights of the two layers are whole numbers up to these (rounded in the forward
     pass, gradients straight through), and sums that come near the ends of -128..127 cost.
     """
     rng = np.random.default_rng(seed)
     n = inputs.shape[1]
     hidden = hidden or n
+    if rate is None:
+        rate = 0.01 * min(1, 8 / n)
     x, y = inputs.astype(np.float32), labels.astype(np.float32)
     deviations = (1 / n, 1) if limits is None else [0.4 * limit for limit in limits]
     weights = [

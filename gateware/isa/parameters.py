@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "CAPACITIES",
+    "Capacity",
     "FPGAS",
     "LACKS",
     "Parameter",
@@ -25,6 +27,25 @@ __all__ = [
 FPGAS = {"85f": "45f", "45f": "25f", "25f": None, "hx8k": "up5k", "up5k": None, "sim": None}
 #: Primitives of smaller FPGAs of its family that an FPGA has not got.
 LACKS = {"hx8k": {"SB_MAC16", "SB_SPRAM256KA"}}
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """What an FPGA has: logic cells, and products of two bytes that its DSPs make at a time."""
+
+    cells: int
+    products: int
+    products_packed: int  # with two products from each DSP, by whatever means
+
+
+#: Capacity by FPGA code.
+CAPACITIES = {
+    "85f": Capacity(cells=83_640, products=156, products_packed=312),
+    "45f": Capacity(cells=43_848, products=72, products_packed=144),
+    "25f": Capacity(cells=24_288, products=28, products_packed=56),
+    "hx8k": Capacity(cells=7_680, products=0, products_packed=0),
+    "up5k": Capacity(cells=5_280, products=16, products_packed=16),
+}
 
 
 class ParameterError(ValueError):

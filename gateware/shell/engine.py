@@ -302,6 +302,15 @@ class Engine(wiring.Component):
         return {}
 
     @staticmethod
+    def check_capacity(params, capacity):
+        """Refuse, with a ``ValueError``, sizes that can be seen to be too large without elaborating
+        anything.
+
+        ``capacity`` is the FPGA's (:class:`~quintet.gateware.isa.parameters.Capacity`), ``None`` in
+        a simulation.
+        """
+
+    @staticmethod
     def spram_blocks(params):
         """SPRAM blocks of an UP5K that the engine takes from main memory."""
         return 0

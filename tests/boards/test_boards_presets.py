@@ -8,7 +8,7 @@ import pytest
 
 from quintet.boards import board_names, open_board
 from quintet.gateware.cores import open_room, room_names
-from quintet.gateware.isa.parameters import FPGAS, LACKS, ParameterError
+from quintet.gateware.isa.parameters import CAPACITIES, FPGAS, LACKS, ParameterError
 from quintet.tools.build.bitstream import BuildError, build
 from quintet.tools.pages.builds import read
 from tests.support.netlists import core_netlist
@@ -63,6 +63,48 @@ def test_what_an_fpga_lacks_is_refused():
         board.make_soc(room=room, preset="up5k")
     cherry = board.make_soc(room=open_room("cherry"), preset="up5k", params={"multiplier": "lut"})
     assert cherry.params["multiplier"] == "lut"
+
+
+@pytest.mark.parametrize(
+    "preset, n, family, message",
+    [
+        (
+            "85f-8x8",
+            66,
+            None,
+            "expected at most 64 in gateware; the golden model (model:opentpu) takes up to 256",
+        ),
+        (
+            "85f-16x16-fast",
+            256,
+            None,
+            "expected at most 64 in gateware; the golden model (model:opentpu) takes up to 256",
+        ),
+        (
+            "85f-8x8",
+            64,
+            "own",
+            "the array takes 443,152 logic cells at least, of 83,640; expected at most 28",
+        ),
+        (
+            "85f-16x16",
+            34,
+            "own",
+            "the array takes 98,272 logic cells at least, of 83,640; expected at most 32",
+        ),
+    ],
+)
+def test_an_array_that_is_too_large_is_refused_at_once(preset, n, family, message):
+    board, room = open_board("ulx3s-85f"), open_room("opentpu")
+    with pytest.raises(ParameterError) as stop:
+        board.make_soc(room=room, preset=preset, params={"n": n}, family=family)
+    assert str(stop.value) == (
+        f"opentpu {preset} cannot be built for ulx3s-85f: parameter n = {n}: {message}"
+    )
+
+
+def test_every_fpga_has_a_capacity():
+    assert {open_board(name).fpga for name in board_names()} <= set(CAPACITIES) < set(FPGAS)
 
 
 def test_the_default_preset_has_room():

@@ -29,6 +29,33 @@ SIM = SPACE.resolve("sim-ext")
 
 @settings(deadline=None, max_examples=80)
 @given(
+    n=st.sampled_from([2, 4, 8]),
+    channels=st.integers(1, 30),
+    first=st.integers(0, 20),
+    behind=st.integers(0, 9),
+    factor=st.sampled_from([1, -1, 5, -128]),
+)
+def test_copies_are_those_of_the_whole_matrix(n, channels, first, behind, factor):
+    total, at = first + channels + behind, np.arange(channels)
+    matrix = np.zeros((-(-channels // n) * n, total), np.int8)
+    matrix[at, first + at] = factor
+    found, want = (
+        [[(t.source, t.block, t.line, t.place, t.tile.tolist()) for t in each] for each in terms]
+        for terms in (
+            copy_terms(channels, first, total, n, source=2, factor=factor, line=1, place=-1),
+            cut({(1, -1): matrix}, total, n, source=2),
+        )
+    )
+    assert found == want
+
+
+def test_copies_of_long_vectors_take_little_memory():
+    terms = copy_terms(1 << 20, 0, 1 << 20, 2)
+    assert len(terms) == 1 << 19 and len({id(each[0].tile) for each in terms}) == 1
+
+
+@settings(deadline=None, max_examples=80)
+@given(
     lines=st.integers(1, 6),
     length=st.integers(1, 6),
     channels=st.integers(1, 11),

@@ -62,7 +62,7 @@ def test_meaning(small):
             "progam_at = 0x1000",
             ["progam_at: unknown key", "did you mean program_at?"],
         ),
-        ("n = 4", "n = 5", ["params.n = 5", "an even number from 2 to 64"]),
+        ("n = 4", "n = 5", ["params.n = 5", "an even number from 2 to 256"]),
         ("n = 4", "n = 4.0", ["params.n = 4.0", "an even number"]),
         (
             "n = 4",

@@ -276,15 +276,18 @@ def _instruction(plan, lowered, pc):
     """The assembly text of the instruction at ``pc``, where a program is a row of words of one
     size."""
     from ...gateware.cores import open_room
-    from ...gateware.isa.asm import disassemble
+    from ...gateware.isa.asm.disassembler import instruction_text
 
     software = open_room(plan.isa).software.SOFTWARE
-    (size,) = (
-        {storage.size for storage in software.isa.storage}
-        if len(software.isa.storage) == 1
-        else (0,)
-    )
+    storage = software.isa.storage[0]
     at = pc - lowered.program_at
-    if software.listing is not None or not size or not 0 <= at <= len(lowered.program) - size:
+    if (
+        software.listing is not None
+        or len(software.isa.storage) != 1
+        or not 0 <= at <= len(lowered.program) - storage.size
+    ):
         return None
-    return disassemble(software, lowered.program[at : at + size], plan.params).strip()
+    stored = lowered.program[at : at + storage.size]
+    return instruction_text(
+        software.isa, storage.load(stored, 0)[0], stored, storage, plan.params
+    ).strip()

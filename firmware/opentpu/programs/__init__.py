@@ -86,8 +86,8 @@ def small(folder=FOLDER):
 
 
 def matmul(n, folder=FOLDER):
-    """Write the simple matrix multiplication: n vectors times one tile, small enough that no sum
-    leaves a byte."""
+    """Write the simple matrix multiplication: n vectors times one tile; where n is 4 or 8, no
+    sum leaves a byte."""
     rng = np.random.default_rng(n)
     inputs = rng.integers(-4, 5, (n, n)).astype(np.int8)
     weights = rng.integers(-3, 4, (n, n)).astype(np.int8)

@@ -4,10 +4,13 @@
 from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
 from ...isa.peaks import Peaks
 
-__all__ = ["NO_DSP_LIMIT", "SPACE", "norm_legal"]
+__all__ = ["LARGEST_ARRAY", "NO_DSP_LIMIT", "SPACE", "norm_legal"]
+
+#: Side of the largest array that gateware is made for; the golden model takes larger ones.
+LARGEST_ARRAY = 64
 
 #: Value of ``dsp_limit`` that never limits: one DSP for each multiplier of the largest array.
-NO_DSP_LIMIT = 64 * 64
+NO_DSP_LIMIT = LARGEST_ARRAY**2
 
 _ROWS = tuple(1 << k for k in range(6, 17))
 
@@ -52,10 +55,10 @@ SPACE = ParameterSpace(
         Parameter(
             "n",
             int,
-            range(2, 65, 2),
+            range(2, 257, 2),
             8,
             job="equal",
-            legal_text="an even number from 2 to 64",
+            legal_text="an even number from 2 to 256",
             doc=(
                 "side of the square array, elements of a vector; also a multiple of the memory "
                 "port's beat in bytes"

@@ -57,6 +57,8 @@ class Assembler(Source):
         Filled by :meth:`lay_out`.
     exports : bool
         Whether directives that write files do so.
+    unchecked : bool
+        Whether what would refuse the program as a whole is a warning (``.unchecked``).
     """
 
     def __init__(self, software, params=None, *, exports=False):
@@ -67,6 +69,7 @@ class Assembler(Source):
         self.params = params
         self.sections = {}
         self.state = {}
+        self.unchecked = False
         self.warnings = []
         self.lines = {}
         self._directives = {d.name: d for d in software.directives}
@@ -169,12 +172,16 @@ class Assembler(Source):
             word = cursor.expression()
             cursor.expect_end()
             self.emit_word(word, place)
+        elif name == ".unchecked":
+            cursor.index = 1
+            cursor.expect_end()
+            self.unchecked = True
         elif name in self._directives:
             cursor.index = 1
             self._directives[name].handle(self, cursor)
             cursor.expect_end()
         else:
-            names = sorted([*self.COMMON, ".word", *self._directives])
+            names = sorted([*self.COMMON, ".unchecked", ".word", *self._directives])
             cursor.fail(f"unknown directive '{name}'", expected=", ".join(names))
 
     def _instruction(self, name, cursor, place):
@@ -290,7 +297,7 @@ class Assembler(Source):
         if self.software.lint is not None:
             for index, message, *severity in self.software.lint(items, self.params):
                 place = self.last_place if index is None else items[index].place
-                if severity == ["error"]:
+                if severity == ["error"] and not self.unchecked:
                     raise AsmError(message, place=place)
                 self.warn(place, message)
         if self.software.link is not None:

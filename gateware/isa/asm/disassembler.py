@@ -3,6 +3,7 @@
 
 from quintet.gateware.isa.table import TableError
 
+from .assembler import Item
 from .errors import AsmError
 from .operand_text import format_operands
 
@@ -13,7 +14,8 @@ def disassemble(software, data, params=None):
     """Canonical text of a binary program, one line a word; assembled again it gives the same bytes.
 
     Words that are no legal instructions, or that the assembler would code otherwise, become
-    ``.word``, with the fault they raise as a comment.
+    ``.word``, with the fault they raise as a comment. A program that the assembler would refuse as
+    a whole, such as one of the OPU's without ``end``, begins with ``.unchecked``.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ def disassemble(software, data, params=None):
             return software.listing(software, data, params, text)
         except TableError as error:
             raise AsmError(str(error)) from None
-    lines, offset, storage = [], 0, isa.storage[0]
+    lines, items, offset, storage = [], [], 0, isa.storage[0]
     while offset < len(data):
         taken = storage.load(data, offset)
         if taken is None:
@@ -48,8 +50,17 @@ def disassemble(software, data, params=None):
             )
             raise AsmError(f"{len(data)} bytes are no whole number of words", expected=wanted)
         word, size = taken
-        lines.append(instruction_text(isa, word, data[offset : offset + size], storage, params))
+        stored = data[offset : offset + size]
+        lines.append(instruction_text(isa, word, stored, storage, params))
+        raw = lines[-1].startswith(".word")
+        if raw:
+            word = int.from_bytes(stored, storage.order)
+        items.append(Item(instruction=None, values={}, word=word, place=None, raw=raw))
         offset += size
+    if software.lint is not None and any(
+        severity == ["error"] for _, _, *severity in software.lint(items, params)
+    ):
+        lines.insert(0, ".unchecked")
     return "".join(line + "\n" for line in lines)
 
 

@@ -10,7 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quintet.firmware.opentpu import check, checker, functional, programs, runtpu, sim
+from quintet.firmware.opentpu import (
+    check,
+    checker,
+    functional,
+    gen_one_hot,
+    programs,
+    runtpu,
+    sim,
+    simple_nn,
+)
 
 ROOT = Path(__file__).resolve().parents[3]
 SMALL = [str(programs.FOLDER / name) for name in ("small.a", "small_x.npy", "small_w.npy")]
@@ -45,6 +54,30 @@ def test_the_chain_of_the_page(here):
         np.int8
     )
     assert np.array_equal(run[100:], (hidden.astype(int) @ weights[1].astype(int)).astype(np.int8))
+
+
+def test_the_simple_example_on_the_sources_full_array(here, capsys):
+    """The chain at 256 x 256, the full size of the source, on the golden model; its program is that
+    of every other size."""
+    for name, shape, limits in (
+        ("simple_train", (256, 256), (-5, 5)),
+        ("simple_train_label", (256, 1), (0, 2)),
+        ("simple_test", (100, 256), (1, 9)),
+    ):
+        arguments = ["--path", name, "--shape", *map(str, shape), "--range", *map(str, limits)]
+        assert gen_one_hot.main(arguments) == 0
+    data = ["--path", "simple_train.npy", "--label", "simple_train_label.npy"]
+    assert simple_nn.main([*data, "--test", "simple_test.npy", "--epochs", "300"]) == 0
+    assert float(capsys.readouterr().out.split("training error at most ")[1].split(",")[0]) < 0.1
+    files = ["simple_test.npy", "simple_nn_weight_dram.npy"]
+    program = str(programs.FOLDER / "simple_nn_n8.a")
+    assert runtpu.main([program, *files, "--quiet"]) == 0
+    assert sim.main([program, *files, "--float-weights", "simple_nn_gt.npz:float_tiles"]) == 0
+    assert checker.main(["--gt32", "simple_nn_gt.npz:results", "--at", "100"]) == 0
+    weights, run = np.load("simple_nn_weight_dram.npy").astype(int), np.load("hw8.npy")
+    assert weights.shape == (2, 256, 256) and run.shape == (200, 256)
+    hidden = np.maximum(np.load("simple_test.npy").astype(int) @ weights[0], 0)
+    assert np.array_equal(run[100:], (hidden @ weights[1]).astype(np.int8)) and run[100:].any()
 
 
 def test_runtpu(here, capsys):

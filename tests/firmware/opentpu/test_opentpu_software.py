@@ -12,6 +12,7 @@ from quintet.firmware.opentpu import (
     mlp,
     programs,
     regression,
+    runtpu,
     simple_nn,
 )
 from quintet.tools import Job, open_target, run_job
@@ -352,6 +353,41 @@ def test_regression(tmp_path, capsys):
     assert np.load(f"{names['weight']}.npy").dtype == np.float32
     with pytest.raises(SystemExit):
         regression.main(["--N", "90"])
+
+
+def test_the_regression_on_the_sources_full_array(tmp_path):
+    pytest.importorskip("sklearn")
+    paths = [f"--save-{kind}-path={tmp_path / kind}" for kind in ("input", "weight", "output")]
+    sizes = ["--N", "10", "--size", "256", "--epochs", "500"]
+    assert regression.main([*sizes, *paths, f"--job={tmp_path}"]) == 0
+    assert np.load(tmp_path / "weight.npy").shape == (2, 256, 256)
+    assert np.array_equal(
+        run(tmp_path / "regression_n256.toml"), np.load(tmp_path / "output.npy")[10:]
+    )
+
+
+@pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
+def test_a_product_on_every_array(tmp_path, n):
+    path = programs.matmul(n, tmp_path)
+    with np.load(path.with_suffix(".npz")) as data:
+        want = data["hostmem"].astype(int) @ data["tiles"][0].astype(int)
+    assert np.array_equal(run(path), want.astype(np.int8))
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 257, 258])
+def test_sides_that_no_array_has(tmp_path, capsys, n):
+    message = f"parameter n must be an even number from 2 to 256, not {n}"
+    with pytest.raises(SystemExit):
+        regression.main(["--size", str(n)])
+    assert message in capsys.readouterr().err
+    (tmp_path / "p.a").write_text("HLT\n")
+    np.save(tmp_path / "host.npy", np.zeros((4, n), np.int8))
+    np.save(tmp_path / "weights.npy", np.zeros((1, n, n), np.int8))
+    files = [str(tmp_path / name) for name in ("p.a", "host.npy", "weights.npy")]
+    for command in (functional, runtpu):
+        assert command.main(files) == 2
+        expected = "an even number from 2 to 256" if n else "host.npy is empty"
+        assert expected in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, L
 from quintet.tools.compiler.backends.cherry.bands import rows_apart
 from quintet.tools.compiler.backends.cherry.decompose import machine_of
 from quintet.tools.compiler.backends.cherry.lowering import Lowering
-from quintet.tools.compiler.backends.cherry.transfers import Arrays
+from quintet.tools.compiler.backends.cherry.places import Buffer, Place
+from quintet.tools.compiler.backends.cherry.transfers import MOST, Arrays, moved
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.quantised import Quantised
 from tests.tools.compiler.cherry_lowered import MEMORY, backend, bits, check, lowered, run_lowered
@@ -200,6 +201,40 @@ def test_weights_of_a_recurrent_layer_come_once():
     program = lowered(NETWORKS["lstm_classifier"][1]())
     # Of the input, of the state, of the dense layer behind.
     assert sum(what.startswith("weights of") for _, _, what in program.constants) == 3
+
+
+@pytest.mark.parametrize(
+    "shape, strides",
+    [
+        ((1, 1, MOST), (MOST, MOST, 1)),
+        ((1, 1, MOST + 1), (MOST + 5, MOST + 5, 1)),
+        ((3, 1, 2 * MOST + 1), (2 * MOST + 4, 2 * MOST + 4, 1)),
+        ((1, 2, MOST + 1), (2 * MOST + 8, MOST + 4, 1)),
+        ((1, MOST + 1, 3), (4 * MOST + 8, 4, 1)),
+        ((MOST + 1, 1, 3), (4, 4, 1)),
+        ((MOST + 1, 2, 2), (4, 2, 1)),
+        ((2, MOST + 1, 1), (MOST + 1, 1, 1)),
+    ],
+)
+@pytest.mark.parametrize("op", ["in", "out"])
+def test_transfers_of_long_rows_and_many_rows_fit_their_descriptors(shape, strides, op):
+    place = Place(Buffer(size=strides[0] * shape[0] + 7, what="x"), shape, strides, lead=7)
+    main, found = 0x1000, {}
+    for t in moved(op, place, shape, main):
+        assert (t.op, t.fmt) == (op, "fp32") and 1 <= t.rows <= MOST and 1 <= t.cols <= MOST
+        rows, cols = np.arange(t.rows)[:, None], np.arange(t.cols)
+        mem = t.offset + rows * t.mem_pitch + cols
+        words = t.main + rows * t.pitch + 4 * cols
+        found.update(zip(words.ravel().tolist(), mem.ravel().tolist(), strict=True))
+    at = np.indices(shape).reshape(3, -1)
+    wanted = dict(
+        zip(
+            (main + 4 * np.arange(at.shape[1])).tolist(),
+            (7 + np.array(strides) @ at).tolist(),
+            strict=True,
+        )
+    )
+    assert found == wanted
 
 
 def test_too_small_a_scratchpad_is_refused_with_what_takes_most():

@@ -40,6 +40,7 @@ RUN = [
     (MAP, DECOMPOSED, lambda b: b.act("leaky", alpha=0.125)),
     (MAP, DECOMPOSED, lambda b: b.act("clip", low=0, high=6)),
     (MAP, DECOMPOSED, lambda b: b.act("clip", low=-1, high=1)),
+    (MAP, DECOMPOSED, lambda b: b.act("clip", high=1)),
     (MAP, DECOMPOSED, lambda b: b.act("neg")),
     (MAP, DECOMPOSED, lambda b: b.act("abs")),
     (MAP, NATIVE, lambda b: b.add(g.Binary, b.here, b.here, function="add")),
@@ -105,8 +106,8 @@ REFUSED = [
     (
         MAP,
         HOST,
-        "clip to 1..6, this machine clips where its numbers end: from 0, from minus the upper "
-        "end, or from nowhere, to an upper end above 0",
+        "clip to 1..6, this machine clips where its numbers end: from 0 or from minus the upper "
+        "end, to an upper end above 0",
         lambda b: b.act("clip", low=1, high=6),
     ),
     (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.opentpu.shapes import StoredError, axes_of, dense_parts
-from tests.tools.compiler.networks import NETWORKS, Builder, graphs
+from tests.tools.compiler.networks import NETWORKS, Builder, autoencoder, graphs
 from tests.tools.compiler.opentpu_networks import (
     backend_of,
     differences,
@@ -105,6 +105,19 @@ def test_small_variants_of_well_known_networks(name, build):
         backend_of(preset, **{**overrides, **({"ub_rows": 256} if build == "tight" else {})}),
         fused(NETWORKS[name][1](0)),
     )
+    assert all(backend.verdict(graph, node).runs for node in graph.nodes)
+    assert check(graph, backend)
+
+
+@pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
+@pytest.mark.parametrize("name", ["resnet8", "ds_cnn", "mobilenet", "autoencoder", "wide"])
+def test_networks_on_arrays_of_every_size(name, n):
+    wide = name == "wide"  # more inputs and outputs than any array has
+    if wide:
+        graph = fused(autoencoder(0, features=520, width=300, inner=4, depth=1))
+    else:
+        graph = fused(NETWORKS[name][1](0))
+    backend = backend_of("sim-ext", n=n, ub_rows=4096, acc_rows=1024)
     assert all(backend.verdict(graph, node).runs for node in graph.nodes)
     assert check(graph, backend)
 

@@ -26,6 +26,8 @@ _INSTEAD = {
     "MatMulInteger": "the same network in QDQ form is taken",
     "DynamicQuantizeLinear": "fixed scales (QDQ form) are taken",
 }
+#: Operators that may have an empty operand in place of one that is left out.
+_EMPTY_OPERANDS = {"Resize"}
 #: Value of a tensor that a refused node should have made and of which not even the shape is known.
 _UNKNOWN = object()
 
@@ -179,6 +181,8 @@ class _Translation:
                 "an operand depends on the network's inputs; this operator is taken of "
                 "constants alone"
             )
+        if node.operator not in _EMPTY_OPERANDS:
+            _check_elements(step.operands)
         return OPERATORS[node.operator](step)
 
     def _stand_in(self, name, operands):
@@ -190,3 +194,16 @@ class _Translation:
         if lengths is None or not any(isinstance(operand, View) for operand in operands):
             return _UNKNOWN
         return self.draft.stand_in(name, lengths)
+
+
+def _check_elements(operands):
+    """Refuse constants of real numbers without elements."""
+    for operand in operands:
+        if (
+            isinstance(operand, Constant)
+            and operand.data.dtype.kind == "f"
+            and not operand.data.size
+        ):
+            raise Refused(
+                f"an operand has the shape {operand.lengths}; tensors with elements are taken"
+            )

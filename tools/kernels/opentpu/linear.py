@@ -169,18 +169,23 @@ def dense_terms(weights, planes, *, swap=False):
 def copy_terms(channels, first, total, n, *, source=0, factor=1, line=0, place=0):
     """Terms that put ``channels`` channels of a source, times ``factor``, behind ``first`` others
     of ``total``."""
-    matrix = np.zeros((blocks(channels, n) * n, total), np.int8)
-    at = np.arange(channels)
-    matrix[at, first + at] = factor
-    terms = cut({(line, place): matrix}, total, n, source)
-    unit = scale_tile(n, factor)
-    return [
-        [
-            Term(t.source, t.block, t.line, t.place, unit) if (t.tile == unit).all() else t
-            for t in each
-        ]
-        for each in terms
-    ]
+    ahead, shift = divmod(first, n)
+    terms = [[] for _ in range(blocks(total, n))]
+    # A block of the source lies in one block of the result, or its ends in two neighbouring ones.
+    for offset in (-n, 0) if shift else (0,):
+        whole = np.eye(n, k=shift + offset, dtype=np.int8) * np.int8(factor)
+        for block in range(blocks(channels, n)):
+            used = channels - block * n
+            tile = whole
+            if used < n:
+                tile = whole.copy()
+                tile[used:] = 0
+            if tile.any():
+                at = ahead + block + (offset < 0)
+                terms[at].append(Term(source, block, line, place, tile))
+    for each in terms:
+        each.sort(key=lambda term: term.block)
+    return terms
 
 
 def window_terms(channels, window, before, n, factor):

@@ -94,6 +94,11 @@ def _meet(a, b):
     return max(a.start, b.start) < min(a.stop, b.stop)
 
 
+def _transfer(n):
+    """Cycles of a tile's transfer from weight memory, 64 bytes a cycle."""
+    return -(-n * n // 64)
+
+
 def _distance(old, new, n):
     """Cycles from the dispatch of ``old`` to that of ``new``, at least; 1 where they have nothing
     to do with each other."""
@@ -103,7 +108,7 @@ def _distance(old, new, n):
         return done  # it cuts what is under way
     need = 1
     if old.name == new.name:  # a unit takes one at a time
-        need = max(-(-n * n // 64), 4) if new.name == "RW" else rows + 1 if done > 1 else 1
+        need = max(_transfer(n), 4) if new.name == "RW" else rows + 1 if done > 1 else 1
         if old.switch and new.switch:
             need = max(need, 2 * n + 3)
     writers = ("RHM", "ACT")
@@ -127,8 +132,9 @@ def pad_nops(software, program, params=None):
     if params is None:
         raise ParameterError("pad-nops needs the side of the array: give a preset, or -P n=8")
     n = params["n"]
-    arrive = n + -(-n * n // 64) + 9  # a tile's way into the array, behind up to three others
-    reach = 256 + 2 * n + 1  # nobody waits longer for an instruction that is no RW
+    arrive = n + _transfer(n) + 9  # a tile's way into the array, behind up to three others
+    # The longest distance: of an MMC to what needs its rows, or of a RW to the next one.
+    reach = max(256 + 2 * n + 1, _transfer(n))
     words, rest = _split(program)
     padded, notes, recent = [], {}, deque()
     asked, taken = [], []  # dispatch of every RW, of every MMC.S

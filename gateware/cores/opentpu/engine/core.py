@@ -60,6 +60,7 @@ from ....primitives.floorplan import pair_places
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
+from ..params import LARGEST_ARRAY
 from .actunit import ActivationUnit
 from .buffers import BankedBuffer
 from .classify import OPS
@@ -70,6 +71,19 @@ from .matrix import MatrixUnit, memory_latency, ub_latency
 from .tracker import overlap, slack
 
 __all__ = ["PipelinedEngine"]
+
+#: Logic cells that a multiplier without a DSP takes at least (127 measured on an iCE40 and more on
+#: an ECP5: specification, 9.1), and those of the adder behind a multiplier.
+_MULTIPLIER_CELLS, _ADDER_CELLS = 100, 12
+
+
+def _least_cells(n, params, capacity):
+    """Logic cells below which no array of side ``n`` stays in an FPGA of this ``capacity``."""
+    dsps = {"dsp": capacity.products, "dsp_pair": capacity.products_packed}
+    most = dsps.get(params["multiplier"], 0)
+    if params["dsp_limit"] < most:
+        most = min(most, 2 * params["dsp_limit"])
+    return _ADDER_CELLS * n * n + _MULTIPLIER_CELLS * max(n * n - most, 0)
 
 
 class PipelinedEngine(Engine):
@@ -90,8 +104,29 @@ class PipelinedEngine(Engine):
     #: Any that n is a multiple of.
     BEATS = None
 
+    @staticmethod
+    def check_capacity(params, capacity):
+        n = params["n"]
+        if n > LARGEST_ARRAY:
+            raise ValueError(
+                f"parameter n = {n}: expected at most {LARGEST_ARRAY} in gateware; the golden "
+                f"model (model:opentpu) takes up to 256"
+            )
+        if capacity is None or _least_cells(n, params, capacity) <= capacity.cells:
+            return
+        fits = max(
+            side
+            for side in range(0, n, 2)
+            if _least_cells(side, params, capacity) <= capacity.cells
+        )
+        raise ValueError(
+            f"parameter n = {n}: the array takes {_least_cells(n, params, capacity):,} logic cells "
+            f"at least, of {capacity.cells:,}; expected at most {fits}"
+        )
+
     def prepare(self):
         n = self.params["n"]
+        self.check_capacity(self.params, None)
         if n % self.beat_bytes:
             raise ValueError(
                 f"Parameter n must be a multiple of the memory port's beat of "

@@ -74,7 +74,7 @@ class IntegerUnit:
 
     @staticmethod
     def load_tile(tile):
-        # A sum has at most 16 + log2(64) bits: float32 holds it exactly, and its product is much
+        # A sum is 256 * 2**14 = 2**22 at most: float32 holds it exactly, and its product is much
         # faster than int's.
         return tile.astype(np.float32)
 

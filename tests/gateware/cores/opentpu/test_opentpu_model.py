@@ -134,6 +134,61 @@ def test_random_programs(preset):
         assert (outcome.counters["instructions"], outcome.counters["operations"]) == (retired, macs)
 
 
+@pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
+def test_random_programs_of_every_size(n):
+    for preset in ("sim-ext", "sim-plain"):
+        params = SPACE.resolve(preset, {"n": n})
+        case = random_case(n, params, length=12)
+        memory, outcome = run(case)
+        assert outcome.status == "done", case.name
+        slow = bytearray(case.memory.tobytes())
+        retired, macs = opentpu_slow.run(params, slow, case.registers)
+        assert memory.tobytes() == bytes(slow), case.name
+        assert (outcome.counters["instructions"], outcome.counters["operations"]) == (retired, macs)
+
+
+@pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
+def test_largest_sums_and_last_addresses(n):
+    """-128 * -128 in every cell; the last tile, vector, row of the buffer and of the accumulators,
+    and a fault one past each."""
+    params = SPACE.resolve("sim", {"n": n})
+    ub, acc, vectors, tiles = params["ub_rows"], params["acc_rows"], 5, 3
+
+    def case(words):
+        weights = np.zeros((tiles, n, n), np.int8)
+        weights[-1] = -128
+        return case_of("ends", params, words, np.full((vectors, n), -128, np.int8), weights)
+
+    program = Program()
+    program.rhm(vectors - 1, ub - 1, 1)
+    program.rw(tiles - 1)
+    program.mmc(ub - 1, acc - 1, 1, switch=True, overwrite=True)
+    for k in range(3):
+        program.cfg("norm", 8 * k)
+        program.act(acc - 1, ub - 3 + k, 1)
+    program.whm(ub - 3, vectors - 3, 3)
+    program.hlt()
+    made = case(program.words)
+    memory, outcome = run(made)
+    assert outcome.status == "done"
+    assert outcome.counters["operations"] == n * n
+    assert outcome.counters["bytes_read"] == 14 * len(program.words) + n + n * n
+    assert outcome.counters["bytes_written"] == 3 * n
+    at = made.registers["hostmem_limit"] - 3 * n
+    result = memory[at : at + 3 * n].reshape(3, n).astype(int)
+    assert (result[0] + (result[1] << 8) + (result[2] << 16) == 16384 * n).all()
+    for name, instruction, operands, detail in (
+        ("host_range", "rhm", (vectors, 0, 1), vectors),
+        ("weight_range", "rw", (tiles,), tiles),
+        ("ub_range", "whm", (ub, 0, 1), ub),
+        ("acc_range", "act", (acc, 0, 1), acc),
+    ):
+        program = Program()
+        getattr(program, instruction)(*operands)
+        fault = run(case(program.words))[1].fault
+        assert (fault.name, fault.detail) == (name, detail)
+
+
 def test_hazard_programs_are_legal():
     for preset in ("sim", "sim-plain"):
         params = SPACE.resolve(preset)

@@ -136,6 +136,10 @@ def test_latencies(first, second, nops):
 def test_the_array_s_side_counts():
     assert padded("MMC 0, 0, 3\nACT 0, 0, 3", 16)[1] == 3 + 32 - 1
     assert padded("RW 0\nRW 1\nRW 2", 32)[1] == 15  # 1,024 bytes, 64 a cycle
+    # A tile of 64 KB takes longer than any other instruction, also with NOPs or words between.
+    assert padded("RW 0\nRW 1", 256)[1] == 1023
+    lines = padded("RW 0\nMMC 0, 0, 256\nACT 0, 0, 1\nRW 1", 256)
+    assert lines[2] == 767 and lines[4] == 1024 - 1 - 768 - 1
 
 
 def test_a_switch_waits_for_the_tile_behind_its_own_too():

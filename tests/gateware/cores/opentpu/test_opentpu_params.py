@@ -79,8 +79,10 @@ def test_default_and_board_presets():
 @pytest.mark.parametrize(
     "name, value, message",
     [
-        ("n", 7, "parameter n must be an even number from 2 to 64, not 7"),
-        ("n", 66, "parameter n must be an even number from 2 to 64, not 66"),
+        *(
+            ("n", side, f"parameter n must be an even number from 2 to 256, not {side}")
+            for side in (0, 1, 3, 7, 257, 258)
+        ),
         ("n", True, "parameter n must be"),
         ("ub_rows", 1000, "parameter ub_rows must be a power of two from 64 to 65536, not 1000"),
         ("acc_rows", 32, "parameter acc_rows must be a power of two"),
@@ -102,6 +104,11 @@ def test_default_and_board_presets():
 def test_refused(name, value, message):
     with pytest.raises(ParameterError, match=message):
         SPACE.resolve(None, {name: value})
+
+
+@pytest.mark.parametrize("side", [2, 64, 66, 128, 254, 256])
+def test_every_even_side_to_256(side):
+    assert SPACE.resolve(None, {"n": side})["n"] == side
 
 
 def test_dsp_limit_needs_dsps():

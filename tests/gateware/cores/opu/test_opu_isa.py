@@ -49,6 +49,11 @@ def data_of(text, params=None):
     return assemble_text(SOFTWARE, text + "\nend", name="x.s", params=params).data[:-4]
 
 
+def lines_of(*words):
+    """The disassembly of ``words`` behind an ``end``."""
+    return disassemble(SOFTWARE, ISA.store([0, *words])).removeprefix("end\n")
+
+
 def word_of(text):
     return int.from_bytes(data_of(text), "little")
 
@@ -70,7 +75,7 @@ def test_all_golden_words_were_found():
 @pytest.mark.parametrize("text, word", GOLDEN)
 def test_golden_words_both_ways(text, word):
     assert word_of(text) == word
-    back = disassemble(SOFTWARE, ISA.store(word))
+    back = lines_of(word)
     assert word_of(back) == word and not back.startswith(".word")
 
 
@@ -155,7 +160,7 @@ def test_ignored_bits_change_nothing(mnemonic):
     for bit in range(32):
         if not used >> bit & 1:
             assert ISA.decode(word | 1 << bit) == decoded
-            text = disassemble(SOFTWARE, ISA.store(word | 1 << bit))
+            text = lines_of(word | 1 << bit)
             assert (
                 text.startswith(".word 0x")
                 and mnemonic in text
@@ -223,7 +228,7 @@ def test_every_undefined_opcode():
 def test_bad_fields(word, detail):
     """The lowest bit of the lowest bad field; h*w counts as the field at bit 6."""
     assert ISA.decode(word)[2:] == ("bad_field", detail)
-    assert disassemble(SOFTWARE, ISA.store(word)) == f".word 0x{word:08x}  # bad_field {detail}\n"
+    assert lines_of(word) == f".word 0x{word:08x}  # bad_field {detail}\n"
 
 
 def test_shapes_of_exactly_2048():
@@ -235,7 +240,30 @@ def test_shapes_of_exactly_2048():
 @settings(max_examples=600, deadline=None)
 def test_every_word_survives_the_round_trip(word):
     data = ISA.store(word)
-    assert data_of(disassemble(SOFTWARE, data)) == data
+    assert assemble_text(SOFTWARE, disassemble(SOFTWARE, data)).data == data
+
+
+_SIZES = st.sampled_from([None, SPACE.resolve("sim"), SPACE.resolve("85f")])
+
+
+@given(st.integers(0, 2**32), st.integers(0, 30), st.sampled_from([0, 0.8, 1]), _SIZES)
+@settings(max_examples=300, deadline=None)
+def test_random_words_survive_the_round_trip(seed, count, legal, params):
+    """With an ``end`` or without, with shapes that the build holds or not."""
+    rng = random.Random(seed)
+    data = ISA.store([random_word(ISA, rng, legal=rng.random() < legal) for _ in range(count)])
+    assert assemble_text(SOFTWARE, disassemble(SOFTWARE, data, params), params=params).data == data
+
+
+def test_a_program_without_end_disassembles_as_unchecked():
+    data = ISA.store([0x297])
+    text = disassemble(SOFTWARE, data)
+    assert text == ".unchecked\n@stride [2,1]\n"
+    program = assemble_text(SOFTWARE, text, name="x.s")
+    assert program.data == data
+    assert [str(w) for w in program.warnings] == ["x.s:2:14: warning: the program has no end"]
+    assert disassemble(SOFTWARE, ISA.store([0x297, 0])) == "@stride [2,1]\nend\n"
+    assert error(".unchecked 1\nend") == "x.s:1:12: unexpected '1', expected end of line"
 
 
 def test_random_programs_survive_the_round_trip():
@@ -243,7 +271,8 @@ def test_random_programs_survive_the_round_trip():
     words = [random_word(ISA, rng, legal=rng.random() < 0.8) for _ in range(2000)]
     words += [word for word, _ in illegal_words(ISA)]
     text = disassemble(SOFTWARE, ISA.store(words))
-    assert len(text.splitlines()) == len(words) and data_of(text) == ISA.store(words)
+    assert len(text.splitlines()) == len(words)
+    assert assemble_text(SOFTWARE, text).data == ISA.store(words)
 
 
 def test_text_is_free_in_blanks_and_strict_in_case():

@@ -160,7 +160,11 @@ def test_raw_words():
             "3:4: unknown mnemonic 'FOO', expected ACT, CFG, HLT, MMC, NOP, RHM, RW, SYNC, WHM",
         ),
         ("$x", "1:1: unknown mnemonic '$x', expected ACT, CFG, HLT, MMC, NOP, RHM, RW, SYNC, WHM"),
-        (".foo 1", "1:1: unknown directive '.foo', expected .endr, .equ, .include, .rept, .word"),
+        (
+            ".foo 1",
+            "1:1: unknown directive '.foo', expected .endr, .equ, .include, .rept, .unchecked, "
+            ".word",
+        ),
         (".word", "1:6: the word is missing, expected .word EXPRESSION"),
         (".word 1 2", "1:9: unexpected '2', expected end of line"),
         (".equ", "1:5: unexpected end of line, expected a name, as in .equ NAME, EXPRESSION"),

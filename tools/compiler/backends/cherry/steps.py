@@ -132,7 +132,12 @@ class Steps:
             arrival.transfer.buffer.use(
                 max(0, arrival.at - self.prefetched(arrival.at)), arrival.used
             )
-        allocate(self.made.buffers, elements)
+        try:
+            allocate(self.made.buffers, elements)
+        except Crowded as error:
+            works = self.steps[error.step].works
+            names = list(dict.fromkeys(name for work in works for name in work.nodes))
+            raise Crowded(error.step, f"{', '.join(names)}: {error}") from None
 
     def hoist(self, elements, cycles):
         """Brings things earlier where the program beside is too short for them, as far as there is

@@ -2,7 +2,8 @@
 """Works: what one program can do at least, with the buffers that it takes and what DMA brings
 before it and takes away after it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import product
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from .places import Buffer
 
 __all__ = ["MOST", "Arrays", "Main", "Transfer", "Work", "moved", "whole"]
 
-#: Columns of a descriptor's row, at most.
+#: Rows of a descriptor and columns of its rows, at most.
 MOST = 65535
 
 
@@ -81,6 +82,21 @@ class Transfer:
     pitch: int = 0
     mem_pitch: int = 0
 
+    def split(self):
+        """Transfers of ``in`` and ``out`` in fp32 that do the same, each of as many rows and
+        columns as a descriptor has."""
+        pitch, mem_pitch = (self.pitch, self.mem_pitch) if self.rows > 1 else (0, 0)
+        return [
+            replace(
+                self,
+                offset=self.offset + row * mem_pitch + col,
+                rows=min(MOST, self.rows - row),
+                cols=min(MOST, self.cols - col),
+                main=self.main + row * pitch + 4 * col,
+            )
+            for row, col in product(range(0, self.rows, MOST), range(0, self.cols, MOST))
+        ]
+
     def line(self):
         """As assembly source."""
         mem = self.buffer.address + self.offset
@@ -135,21 +151,20 @@ def moved(op, place, shape, main, rows=None):
     if pixel == depth or width == 1:
         if width == 1 and pixel != depth:
             whole, pixel = depth, depth
-        if whole <= MOST:
-            return [
-                Transfer(
-                    op,
-                    place.buffer,
-                    place.lead + first * row,
-                    number,
-                    whole,
-                    main=main + 4 * first * whole,
-                    pitch=4 * whole,
-                    mem_pitch=row,
-                )
-            ]
-    return [
-        Transfer(
+        if whole <= MOST or width == 1:
+            return Transfer(
+                op,
+                place.buffer,
+                place.lead + first * row,
+                number,
+                whole,
+                main=main + 4 * first * whole,
+                pitch=4 * whole,
+                mem_pitch=row,
+            ).split()
+    found = []
+    for y in range(first, first + number):
+        found += Transfer(
             op,
             place.buffer,
             place.lead + y * row,
@@ -158,6 +173,5 @@ def moved(op, place, shape, main, rows=None):
             main=main + 4 * y * whole,
             pitch=4 * depth,
             mem_pitch=pixel,
-        )
-        for y in range(first, first + number)
-    ]
+        ).split()
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph import Activation, Affine, Binary, Conv, Dense, Graph, Tensor
 from ..products import join_turned
 from .clips import with_own_scales
-from .verdicts import constant_of
+from .verdicts import constant_of, is_limit
 
 __all__ = ["prepare"]
 
@@ -17,11 +17,40 @@ __all__ = ["prepare"]
 def prepare(graph, apart=()):
     """A new graph; tensors keep their names. ``apart``: names of layers whose clip stands by
     itself."""
-    graph = with_own_scales(join_turned(graph), apart)
+    graph = with_own_scales(_without_limits(join_turned(graph)), apart)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         result.nodes += _leaky(result, node) if _sloped(node) else [_node(result, node)]
     return result
+
+
+def _without_limits(graph):
+    """A new graph: the smaller of x and c is c - relu(c - x), also behind a layer."""
+    nodes, tensors = [], dict(graph.tensors)
+
+    def tensor(node, part):
+        made = Tensor(f"{node.output}:{part}", graph.shape(node.output))
+        tensors[made.name] = made
+        return made.name
+
+    for node in graph.nodes:
+        alone = isinstance(node, Activation)
+        limit = node if alone else getattr(node, "activation", None)
+        if not is_limit(limit):
+            nodes.append(node)
+            continue
+        source, name = node.inputs[0], node.name
+        if not alone:
+            source, name = tensor(node, "unlimited"), f"{node.name}:limit"
+            nodes.append(replace(node, output=source, activation=None))
+        below = tensor(node, "below")
+        minus = {"origin": node.origin, "scale": -np.ones(1), "shift": np.full(1, limit.high)}
+        relu = Activation(name=f"{node.name}:relu", inputs=[], output="", function="relu")
+        nodes += [
+            Affine(name=f"{name}:below", inputs=[source], output=below, activation=relu, **minus),
+            Affine(name=name, inputs=[below], output=node.output, **minus),
+        ]
+    return replace(graph, nodes=nodes, tensors=tensors)
 
 
 def _sloped(node):

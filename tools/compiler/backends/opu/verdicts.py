@@ -77,7 +77,7 @@ def _limits(*limits):
 
 def _activation(node):
     """Reasons why an activation cannot follow a convolution."""
-    if node is None or node.function == "relu":
+    if node is None or node.function == "relu" or is_limit(node):
         return []
     if node.function == "leaky":
         return (
@@ -86,16 +86,23 @@ def _activation(node):
             else [f"leaky relu of slope {node.alpha:g}, this machine has 0.125"]
         )
     if node.function == "clip":
-        if node.high > 0 and (
-            node.low in (0, -np.inf) or (node.low < 0 and np.isclose(node.low, -node.high))
-        ):
+        if node.high > 0 and (node.low == 0 or (node.low < 0 and np.isclose(node.low, -node.high))):
             return []
         return [
             f"clip to {node.low:g}..{node.high:g}, this machine clips where its numbers end: "
-            f"from 0, from minus the upper end, or "
-            "from nowhere, to an upper end above 0"
+            f"from 0 or from minus the upper end, to an upper end above 0"
         ]
     return [f"{node.function}, this machine has relu, leaky relu of slope 0.125 and clip"]
+
+
+def is_limit(node):
+    """Whether it is the smaller of its input and a number."""
+    return (
+        isinstance(node, Activation)
+        and node.function == "clip"
+        and node.low == -np.inf
+        and np.isfinite(node.high)
+    )
 
 
 def _answer(reasons, yes=_YES):
@@ -142,6 +149,8 @@ def _(node: Activation, graph):
         return Verdict(DECOMPOSED, "as relu(x) + relu(-x)")
     if node.function == "leaky" and node.alpha != 0.125 and 0 <= node.alpha <= 1:
         return Verdict(DECOMPOSED, "as alpha x + relu((1 - alpha) x)")
+    if is_limit(node):
+        return Verdict(DECOMPOSED, "as c - relu(c - x)")
     if node.function in ("relu", "leaky", "clip"):
         return _answer(_activation(node), Verdict(DECOMPOSED, "as a convolution with one"))
     return Verdict(HOST, _activation(node)[0])

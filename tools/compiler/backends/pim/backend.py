@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's side of the compiler."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from quintet.gateware.cores.pim.image.image import Writer
@@ -60,26 +62,46 @@ def _whole(graph, node):
 
 def _first_window(rows, columns):
     """The smallest window that a map of more places than ``vavg`` takes is averaged by first, so
-    that what is left is taken."""
-    sizes = [
-        (h, w)
-        for h in range(1, rows + 1)
-        for w in range(1, columns + 1)
-        if rows % h == columns % w == 0 and rows * columns // (h * w) <= MOST_AVERAGED
-    ]
-    return min(sizes, key=lambda size: size[0] * size[1])
+    that what is left is taken; of equal ones that which passes the map's edges least."""
+    sizes = []
+    for h in range(1, rows + 1):
+        most = MOST_AVERAGED // -(-rows // h)  # windows side by side
+        if most:
+            sizes.append((h, -(-columns // most)))
+    return min(sizes, key=lambda size: (size[0] * size[1], -rows % size[0] + -columns % size[1]))
 
 
-def _depthwise_average(node, output, name, channels, window, stride):
+def _in_two_steps(graph, node):
+    """An average of a whole map of more places than ``vavg`` takes: a depthwise convolution, and
+    the average of its results, the map itself with zeros behind it where no window divides it."""
+    rows, columns, channels = graph.shape(node.inputs[0])
+    window = _first_window(rows, columns)
+    left = (-(-rows // window[0]), -(-columns // window[1]))
+    part = Tensor(f"{node.name}:part", (*left, channels))
+    first = _depthwise_average(
+        node,
+        part.name,
+        part.name,
+        channels,
+        window,
+        window,
+        padding=(0, 0, left[0] * window[0] - rows, left[1] * window[1] - columns),
+        # Of all places: the average that follows divides by its own number.
+        weight=left[0] * left[1] / (rows * columns),
+    )
+    return part, first, replace(node, inputs=[part.name], window=left, stride=left)
+
+
+def _depthwise_average(node, output, name, channels, window, stride, padding, weight):
     """An average as a depthwise convolution with equal weights."""
     return Conv(
         name=name,
         inputs=list(node.inputs),
         output=output,
         origin=node.origin,
-        weights=np.full((channels, *window, 1), 1 / (window[0] * window[1])),
+        weights=np.full((channels, *window, 1), weight),
         stride=stride,
-        padding=node.padding,
+        padding=padding,
         groups=channels,
     )
 
@@ -200,8 +222,6 @@ class PIMBackend(Backend):
     def prepare(self, graph):
         """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units
         that their tables ask for; what the arrays do not hold at once comes in pieces."""
-        from dataclasses import replace
-
         graph, nodes = join_turned(graph), []
         tensors = dict(graph.tensors)
         for node in graph.nodes:
@@ -209,15 +229,19 @@ class PIMBackend(Backend):
                 rows, columns, channels = graph.shape(node.inputs[0])
                 if not _whole(graph, node):
                     node = _depthwise_average(
-                        node, node.output, node.name, channels, node.window, node.stride
+                        node,
+                        node.output,
+                        node.name,
+                        channels,
+                        node.window,
+                        node.stride,
+                        node.padding,
+                        1 / (node.window[0] * node.window[1]),
                     )
                 elif rows * columns > MOST_AVERAGED:
-                    window = _first_window(rows, columns)
-                    part = f"{node.name}:part"
-                    left = (rows // window[0], columns // window[1])
-                    tensors[part] = Tensor(part, (*left, channels))
-                    nodes.append(_depthwise_average(node, part, part, channels, window, window))
-                    node = replace(node, inputs=[part], window=left, stride=left)
+                    part, first, node = _in_two_steps(graph, node)
+                    tensors[part.name] = part
+                    nodes.append(first)
             nodes.append(node)
         graph = replace(graph, nodes=nodes, tensors=tensors)
         return in_pieces(with_units(graph), self.params, self._held)

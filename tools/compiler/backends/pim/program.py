@@ -115,7 +115,9 @@ class ProgramWriter:
                 else:
                     emit_layer(self, node, held.get(node.name), groups)
             except KernelError as error:
-                raise LoweringError(f"{node.name}: {error}") from None
+                # What a layer allocates is called by its name.
+                text = str(error).removeprefix(f"{node.name}: ")
+                raise LoweringError(f"{node.name}: {text}") from None
             self._meet()
             for core, mark in zip(self.cores, marks, strict=True):
                 core.used = mark

@@ -61,7 +61,8 @@ def _clip(step):
 @operator("Min", "Max")
 def _limit(step):
     """Of a tensor and one number: a limit."""
-    if len(step.operands) != 2 or sum(isinstance(operand, View) for operand in step.operands) != 1:
+    kinds = [type(operand) for operand in step.operands]
+    if sorted(kinds, key=lambda kind: kind.__name__) != [Constant, View]:
         raise Refused(
             f"{step.operator} of {len(step.operands)} operands; a tensor and a constant number "
             f"are taken"
@@ -140,7 +141,10 @@ def _sum(step):
         last = index == len(step.operands) - 1
         other = _operand(step, index)
         if isinstance(total, Constant) and isinstance(other, Constant):
-            total = Constant(total.data + other.data)
+            try:
+                total = Constant(total.data + other.data)
+            except ValueError as error:
+                raise Refused(f"cannot be computed from its constants: {error}") from None
         else:
             total = binary(
                 step,

@@ -129,7 +129,7 @@ class _Pieces:
         name = next(
             name
             for n in count()
-            if (name := f"{self.node.output}:{n}") not in self.tensors
+            if (name := f"{self.node.name}:{n}") not in self.tensors
             and name not in self.graph.tensors
         )
         self.tensors[name] = Tensor(name, tuple(shape))
