@@ -27,6 +27,7 @@ COMMANDS = {
     "compare": "say what every core makes of a network",
     "report": "make a page of what another command has measured",
     "studio": "draw a digit on a web page and see the machines recognise it",
+    "examples": "list the networks, arrays and jobs that ship, and copy them",
     "run": "run a job on a target",
     "verify": "run a job or a compiled network on two targets and compare",
     "selftest": "test a board: link, memory, every unit of its core",
@@ -47,6 +48,7 @@ COMMANDS = {
 _PLACES = {
     "check": ".netlist.command",
     "demo": "..firmware.demo.command",
+    "examples": "..firmware.examples.command",
     "report": ".report.command",
     "studio": "..firmware.studio.command",
 }

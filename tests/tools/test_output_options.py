@@ -28,6 +28,7 @@ OUTPUTS = {
     ("selftest", "--report"): ["sim:ulx3s-85f/opentpu", "--yes"],
     ("serve", "--link"): ["sim:ulx3s-85f/opentpu"],
     ("build", "-o"): ["icebreaker", "opentpu"],
+    ("examples", "--out"): ["digits/cnn.onnx"],
     ("verilog", "-o"): ["--core", "opentpu", "--preset", "sim"],
     ("csr", "-o"): ["ulx3s-85f", "opentpu"],
     ("matrix", "-o"): [],
@@ -57,6 +58,7 @@ QUICK = [
     ("disasm", "-o"),
     ("report", "-o"),
     ("run", "--out"),
+    ("examples", "--out"),
     ("verilog", "-o"),
     ("csr", "-o"),
     ("new", "-o"),
@@ -107,8 +109,9 @@ def folder(quintet, tmp_path, monkeypatch):
         ("file/x", ""),
         ("denied/x", "cannot be written"),
         ("", ""),
+        ("example:x", "examples are only read; expected a place of your own"),
     ],
-    ids=["long name", "long path", "below a file", "unwritable", "empty"],
+    ids=["long name", "long path", "below a file", "unwritable", "empty", "example"],
 )
 def test_places_that_are_refused(quintet, folder, monkeypatch, command, option, place, words):
     (folder / "denied").mkdir()

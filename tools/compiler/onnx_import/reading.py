@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import NoDeviceError, suggestion
+from ...examples import user_path
 from .errors import OnnxError
 from .external import external_bytes
 from .formats import other_format
@@ -88,7 +89,7 @@ def _first_line(error):
 def read_model(path):
     """:class:`Model` out of the file at ``path``. Raises :class:`OnnxError`, or NoDeviceError where
     onnx is not installed."""
-    path = Path(path)
+    path = Path(user_path(path))
     onnx = _onnx()
     from google.protobuf.message import DecodeError
 
