@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ....gateware.requirements import extra_command
 from ...errors import NoDeviceError, suggestion
 from ...examples import user_path
 from .errors import OnnxError
@@ -75,7 +76,7 @@ def _onnx():
         import onnx.numpy_helper
     except ImportError:
         raise NoDeviceError(
-            "reading a model needs the package onnx: pip install 'quintet[compile]'"
+            f"reading a model needs the package onnx: {extra_command('compile')}"
         ) from None
     return onnx
 
