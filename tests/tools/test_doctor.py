@@ -3,6 +3,7 @@
 
 import importlib.metadata
 import re
+import shlex
 import stat
 from pathlib import Path
 
@@ -68,6 +69,17 @@ def test_an_extra_is_installed_by_the_names_of_its_packages(extra, command):
     """That works from a wheel file and a checkout too, and quintet is not looked for on an
     index."""
     assert requirements.extra_command(extra) == command
+
+
+def test_the_page_on_installing_names_the_packages_of_each_extra():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "start" / "install.md").read_text()
+    listed = dict(re.findall(r"^\| `([\w-]+)` \| `([^`]+)` \|", page, re.M))
+    assert {"compile", "report", "studio", "fst"} <= listed.keys()
+    for extra, packages in listed.items():
+        if extra == "docs":
+            continue  # the page names no part of its theme
+        asked = requirements.extra_command(extra)
+        assert [re.split("[<>=]", word)[0] for word in shlex.split(asked)[2:]] == packages.split()
 
 
 def test_commands_name_extras_that_there_are():

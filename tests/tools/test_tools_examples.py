@@ -255,7 +255,7 @@ def test_verilog_takes_an_example_for_its_bench(quintet, here):
             "no such example: example:digits/cnn.onx; did you mean example:digits/cnn.onnx?",
         ),
         (
-            "example:opu/smal/small.s",
+            "example:opu/smll/small.s",
             "did you mean example:opu/small/small.s or example:imagine/small/small.s?",
         ),
     ],
