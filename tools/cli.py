@@ -86,7 +86,8 @@ def _overview():
             "commands:",
             *lines,
             "",
-            "quintet COMMAND --help says more. Every command has --json.",
+            "quintet COMMAND --help says more. Every command has --json. example:NAME stands for",
+            "a file that ships (quintet examples).",
             "Exit codes: 0 success, 1 the answer is no, 2 bad input, 3 no such device or tool, "
             "4 link failure,",
             "5 core fault or abort.",
