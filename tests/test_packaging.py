@@ -49,3 +49,27 @@ def test_wheel_in_an_empty_environment(wheel, tmp_path):
     )["cores"]
     rooms = sorted(path.parent.name for path in (ROOT / "gateware" / "cores").glob("*/isa.py"))
     assert sorted(core["name"] for core in cores) == rooms and "opentpu" in rooms
+
+
+def test_an_example_of_the_wheel_runs_in_an_empty_folder(wheel, tmp_path):
+    python, environment = install(wheel, tmp_path / "environment")
+    here = tmp_path / "here"
+    here.mkdir()
+
+    def installed():
+        return {
+            path
+            for path in python.parents[1].rglob("quintet/**/*")
+            if path.suffix != ".pyc" and path.name != "__pycache__"
+        }
+
+    def quintet(*words):
+        return run(python.parent / "quintet", *words, cwd=here, env=environment)
+
+    before = installed()
+    said = json.loads(quintet("run", "example:opentpu/programs/small.toml", "--json"))
+    assert said["outputs"] == ["small_y.npy"]
+    quintet("examples", "opu/small", "-o", "mine")
+    assert json.loads(quintet("run", "mine/small.toml", "--json"))["status"] == "done"
+    assert sorted(path.name for path in here.iterdir()) == ["mine", "small_y.npy"]
+    assert installed() == before

@@ -27,6 +27,7 @@ COMMANDS = {
     "compare": "say what every core makes of a network",
     "report": "make a page of what another command has measured",
     "studio": "draw a digit on a web page and see the machines recognise it",
+    "examples": "list the networks, arrays and jobs that ship, and copy them",
     "run": "run a job on a target",
     "verify": "run a job or a compiled network on two targets and compare",
     "selftest": "test a board: link, memory, every unit of its core",
@@ -49,6 +50,7 @@ COMMANDS = {
 _PLACES = {
     "check": ".netlist.command",
     "demo": "..firmware.demo.command",
+    "examples": "..firmware.examples.command",
     "export": ".export.command",
     "mlperf": ".mlperf.command",
     "report": ".report.command",
@@ -88,7 +90,8 @@ def _overview():
             "commands:",
             *lines,
             "",
-            "quintet COMMAND --help says more. Every command has --json.",
+            "quintet COMMAND --help says more. Every command has --json. example:NAME stands for",
+            "a file that ships (quintet examples).",
             "Exit codes: 0 success, 1 the answer is no, 2 bad input, 3 no such device or tool, "
             "4 link failure,",
             "5 core fault or abort.",

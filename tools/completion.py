@@ -59,6 +59,12 @@ def _measures(**_):
     return [*topics(), *find(topics())]
 
 
+def _examples(**_):
+    from .examples import example_files
+
+    return example_files()
+
+
 #: (command, dest) or dest alone -> what its values are. Others are files, which the shell
 #: completes.
 _VALUES = {
@@ -72,6 +78,7 @@ _VALUES = {
     "what": _measures,
     ("compile", "target"): _builds,
     ("measure", "preset"): None,
+    ("examples", "name"): _examples,
 }
 
 

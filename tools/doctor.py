@@ -4,16 +4,21 @@
 import importlib.metadata
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from ..gateware.native import OLDEST, find_native
 from ..gateware.processes import run_child
+from ..gateware.requirements import extra_command, package_command
 
 __all__ = ["BOOTLOADERS", "Finding", "examine", "udev_rules"]
 
+#: Of a checkout its top folder.
+_ROOT = Path(__file__).resolve().parents[1]
 #: USB devices that only programmers talk to: bootloaders, which are no serial ports.
 BOOTLOADERS = {(0x1209, 0x5AF0): "OrangeCrab's bootloader", (0x1209, 0x5BF0): "Fomu's bootloader"}
 
@@ -71,6 +76,11 @@ _PACKAGES = (
     ("pyserial", "boards", True, ""),
     ("PyYAML", "IMAGine's parameter files", True, ""),
     ("rich", "tables and progress", True, ""),
+    ("onnx", "quintet compile", False, "compile"),
+    ("starlette", "quintet studio", False, "studio"),
+    ("uvicorn", "quintet studio", False, "studio"),
+    ("altair", "quintet report", False, "report"),
+    ("vl-convert-python", "quintet report", False, "report"),
     ("pytest", "make test", False, "test"),
     ("hypothesis", "make test", False, "test"),
     ("scikit-learn", "training the digits' networks again", False, "train"),
@@ -111,11 +121,18 @@ def _python():
 
 def _packages():
     for name, purpose, needed, extra in _PACKAGES:
+        if extra == "test" and not (_ROOT / "tests").is_dir():
+            continue  # an installed package has no tests
         try:
             yield Finding(name, True, importlib.metadata.version(name), purpose, needed=needed)
         except importlib.metadata.PackageNotFoundError:
-            fix = f"pip install -e '.[{extra}]'" if extra else f"pip install {name}"
-            yield Finding(name, False, "missing", purpose, fix, needed)
+            yield Finding(name, False, "missing", purpose, _command(name, extra), needed)
+
+
+def _command(name, extra):
+    if extra == "test":
+        return f"pip install -e {shlex.quote(f'{_ROOT}[test]')}"
+    return extra_command(extra) if extra else package_command(name)
 
 
 def _compiler():

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ..gateware.isa.files import write_whole
 from .errors import InputError
+from .examples import is_named_example
 
 __all__ = [
     "OutputPath",
@@ -46,6 +47,8 @@ def _check_name(path, option):
     if "\0" in str(path):
         shown = str(path).replace("\0", "\\0")
         raise InputError(f"{option} {shown}: the name holds a NUL")
+    if is_named_example(path):
+        raise InputError(f"{option} {path}: examples are only read; expected a place of your own")
     try:
         os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -105,6 +108,8 @@ def place_below(root, name, allow_outside=False):
         It leads out, by its name or by a link, and ``allow_outside`` is not set; or it cannot be a
         file.
     """
+    if is_named_example(name):
+        raise ValueError("examples are only read; expected a place of your own")
     path = os.path.join(root, name)
     base, folder = os.path.realpath(root), os.path.realpath(os.path.dirname(path) or ".")
     below = Path(folder).is_relative_to(base)

@@ -11,6 +11,7 @@ import shutil
 from pathlib import Path
 
 from ...gateware.processes import run_child
+from ...gateware.requirements import extra_command
 from .toolchain import ToolMissing
 
 __all__ = ["check_fst", "write_fst"]
@@ -20,9 +21,9 @@ def check_fst():
     """Raise :class:`ToolMissing` where nothing here can write an FST."""
     if shutil.which("vcd2fst") is None and importlib.util.find_spec("pylibfst") is None:
         raise ToolMissing(
-            "an FST trace needs vcd2fst (of GTKWave) on the PATH, or pylibfst: `pip install "
-            "'quintet[fst]'`; a "
-            "trace whose name does not end in .fst is written as VCD and needs neither"
+            f"an FST trace needs vcd2fst (of GTKWave) on the PATH, or pylibfst: "
+            f"`{extra_command('fst')}`; a trace whose name does not end in .fst is written as VCD "
+            f"and needs neither"
         )
 
 

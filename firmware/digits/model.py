@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.isa.files import load_archive, write_whole
+from quintet.gateware.requirements import extra_command
 
 from . import BIAS, FOLDER, float_weights
 
@@ -143,7 +144,7 @@ def main(argv=None):
             "mlp.onnx": mlp_bytes(*float_weights()),
         }
     except ImportError:
-        parser.error("needs onnx: pip install 'quintet[compile]'")
+        parser.error(f"needs onnx: {extra_command('compile')}")
     for name, data in models.items():
         write_whole(options.out / name, data)
         print(f"wrote {options.out / name}")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.gateware.requirements import extra_command
+
 from . import FOLDER, IMAGES, with_bias
 
 __all__ = [
@@ -46,7 +48,7 @@ def load(parser):
     try:
         from sklearn.datasets import load_digits
     except ImportError:
-        parser.error("needs scikit-learn: pip install 'quintet[train]'")
+        parser.error(f"needs scikit-learn: {extra_command('train')}")
     data = load_digits()
     return split(data.data.astype(np.int64), data.target)
 

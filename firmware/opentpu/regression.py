@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.requirements import extra_command
 from quintet.tools.kernels.opentpu.layout import pack_matrix, pack_weights
 from quintet.tools.kernels.opentpu.network import Layer
 
@@ -83,7 +84,7 @@ def main(argv=None):
     try:
         (inputs, targets), (test, answers) = load()
     except ImportError:
-        parser.error("needs scikit-learn: pip install 'quintet[train]'")
+        parser.error(f"needs scikit-learn: {extra_command('train')}")
     n = options.size
     weights = train(inputs, targets, epochs=options.epochs // 5, rate=0.003, hidden=_HIDDEN)
     whole = train(

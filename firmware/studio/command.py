@@ -2,11 +2,12 @@
 """Draw a digit and see the machines recognise it, on a web page that only this machine can reach.
 
 Prints the page's address, opens it in the browser, and serves until it is interrupted (ctrl-C).
-Needs the extra "studio" (pip install quintet[studio]).
+Needs the extra "studio" (pip install onnx starlette uvicorn).
 """
 
 from contextlib import contextmanager, nullcontext
 
+from quintet.gateware.requirements import extra_command
 from quintet.tools.errors import Exit, InputError, NoDeviceError
 
 #: What the page begins with, where a virtual board of it can be had.
@@ -53,11 +54,11 @@ def run(args, console):
         import starlette  # noqa: F401
         import uvicorn
     except ImportError as error:
-        raise NoDeviceError(f"{error.name} is missing: pip install 'quintet[studio]'") from None
+        raise NoDeviceError(f"{error.name} is missing: {extra_command('studio')}") from None
     try:
         import onnx  # noqa: F401
     except ImportError:
-        raise NoDeviceError("onnx is missing: pip install 'quintet[studio]'") from None
+        raise NoDeviceError(f"onnx is missing: {extra_command('studio')}") from None
     from .networks import DigitsNetwork, PlanNetwork
     from .places import first_places, list_places
     from .studio import Studio

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import venv
 from pathlib import Path
 
@@ -72,7 +71,9 @@ def install(wheel, home):
     # The dependencies of this environment become visible, its editable quintet does not: .pth files
     # of a folder that is itself named by a .pth file are not read.
     site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
-    (site / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    # (They may lie in several folders, if this environment borrows from another one.)
+    folders = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+    (site / "dependencies.pth").write_text("".join(f"{folder}\n" for folder in folders))
     return python, {
         name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
     }

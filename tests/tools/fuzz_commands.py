@@ -107,7 +107,8 @@ class _Maker:
 
     def job(self):
         return self.of(
-            "job.toml", "job.toml", "binary.toml", *(["npz.toml"] if self.isa == "opentpu" else [])
+            *("job.toml", "job.toml", "binary.toml", f"example:{JOBS[self.isa][0]}/small.toml"),
+            *(["npz.toml"] if self.isa == "opentpu" else []),
         )
 
     def out(self, *names):
@@ -490,6 +491,12 @@ def _new(m):
     ], [out]
 
 
+def _examples(m):
+    out = m.folder()
+    name = m.of("opu/small", "example:pim/small/two.toml", "digits/", "digits/cnn.onnx", "", "..")
+    return [name, *m.maybe(0.7, "-o", lambda: out)], [out]
+
+
 def _doctor(m):
     return m.maybe(0.7, "--udev")
 
@@ -516,6 +523,7 @@ _WEIGHTS = {
     "boards": 1,
     "cores": 1,
     "doctor": 1,
+    "examples": 2,
     "measure": 1,
     "new": 2,
 }

@@ -47,6 +47,7 @@ def offered(line, tmp_path):
         ("quintet compile x.onnx --for icebreaker/", {"icebreaker/opu"}, "fomu/opu"),
         ("quintet measure opu/", {"opu/workloads", "opu/resnet20"}, "pim/items"),
         ("quintet cores c", {"cherry"}, "opu"),
+        ("quintet examples opu/sm", {"opu/small/small.toml"}, "opu/digits/digits.toml"),
         ("quintet new b", {"board"}, "core"),
         ("quintet infer out --l", {"--labels", "--limit"}, "--input"),
     ],

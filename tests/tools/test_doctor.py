@@ -2,10 +2,14 @@
 """The doctor on machines that lack things."""
 
 import importlib.metadata
+import re
+import shlex
 import stat
+from pathlib import Path
 
 import pytest
 
+from quintet.gateware import requirements
 from quintet.tools import doctor
 from quintet.tools.targets import serial_port
 
@@ -39,11 +43,56 @@ def test_what_all_need_is_here():
 def test_missing_package(monkeypatch):
     without(monkeypatch, "numpy", "scikit-learn")
     assert find("numpy") == doctor.Finding(
-        "numpy", False, "missing", "models and jobs", "pip install numpy", True
+        "numpy", False, "missing", "models and jobs", "pip install 'numpy>=1.24'", True
     )
-    assert (
-        find("scikit-learn").fix == "pip install -e '.[train]'" and not find("scikit-learn").needed
-    )
+    trained = find("scikit-learn")
+    assert trained.fix == "pip install 'scikit-learn>=1.4'" and not trained.needed
+
+
+def test_what_tests_need_is_of_interest_in_a_checkout_alone(monkeypatch, tmp_path):
+    without(monkeypatch, "hypothesis")
+    (tmp_path / "tests").mkdir()
+    monkeypatch.setattr(doctor, "_ROOT", tmp_path)
+    assert find("hypothesis").fix == f"pip install -e '{tmp_path}[test]'"
+    (tmp_path / "tests").rmdir()
+    assert "hypothesis" not in {found.name for found in doctor.examine()}
+
+
+@pytest.mark.parametrize(
+    "extra, command",
+    [
+        ("studio", "pip install 'onnx>=1.16' 'starlette>=0.37' 'uvicorn>=0.29'"),
+        ("cluster", "pip install 'dask[distributed]'"),
+    ],
+)
+def test_an_extra_is_installed_by_the_names_of_its_packages(extra, command):
+    """That works from a wheel file and a checkout too, and quintet is not looked for on an
+    index."""
+    assert requirements.extra_command(extra) == command
+
+
+def test_the_page_on_installing_names_the_packages_of_each_extra():
+    page = (Path(__file__).resolve().parents[2] / "docs" / "start" / "install.md").read_text()
+    listed = dict(re.findall(r"^\| `([\w-]+)` \| `([^`]+)` \|", page, re.M))
+    assert {"compile", "report", "studio", "fst"} <= listed.keys()
+    for extra, packages in listed.items():
+        if extra == "docs":
+            continue  # the page names no part of its theme
+        asked = requirements.extra_command(extra)
+        assert [re.split("[<>=]", word)[0] for word in shlex.split(asked)[2:]] == packages.split()
+
+
+def test_commands_name_extras_that_there_are():
+    root = Path(__file__).resolve().parents[2]
+    named = {
+        extra
+        for top in ("gateware", "boards", "tools", "firmware")
+        for path in (root / top).rglob("*.py")
+        for extra in re.findall(r"extra_command\([\"'](\w+)", path.read_text())
+    }
+    assert {"studio", "compile", "report", "train", "cluster", "fst"} <= named
+    for extra in named:
+        assert "quintet" not in requirements.extra_command(extra)
 
 
 def test_missing_compiler(empty_path, monkeypatch):

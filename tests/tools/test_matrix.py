@@ -172,7 +172,9 @@ def test_a_cluster_without_dask_or_without_anybody(monkeypatch):
     from quintet.tools.errors import NoDeviceError
 
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"--cluster needs Dask: pip install 'quintet\[cluster\]'"):
+    with pytest.raises(
+        InputError, match=r"--cluster needs Dask: pip install 'dask\[distributed\]'"
+    ):
         cluster.cluster_build("tcp://127.0.0.1:1")
 
     def nobody(address, timeout):

@@ -29,6 +29,7 @@ OUTPUTS = {
     ("serve", "--link"): ["sim:ulx3s-85f/opentpu"],
     ("mlperf", "--link"): ["plan", "--on", "sim:ulx3s-85f/opentpu"],
     ("build", "-o"): ["icebreaker", "opentpu"],
+    ("examples", "--out"): ["digits/cnn.onnx"],
     ("verilog", "-o"): ["--core", "opentpu", "--preset", "sim"],
     ("export", "-o"): ["plan", "--c"],
     ("csr", "-o"): ["ulx3s-85f", "opentpu"],
@@ -60,6 +61,7 @@ QUICK = [
     ("disasm", "-o"),
     ("report", "-o"),
     ("run", "--out"),
+    ("examples", "--out"),
     ("verilog", "-o"),
     ("csr", "-o"),
     ("new", "-o"),
@@ -110,8 +112,9 @@ def folder(quintet, tmp_path, monkeypatch):
         ("file/x", ""),
         ("denied/x", "cannot be written"),
         ("", ""),
+        ("example:x", "examples are only read; expected a place of your own"),
     ],
-    ids=["long name", "long path", "below a file", "unwritable", "empty"],
+    ids=["long name", "long path", "below a file", "unwritable", "empty", "example"],
 )
 def test_places_that_are_refused(quintet, folder, monkeypatch, command, option, place, words):
     (folder / "denied").mkdir()

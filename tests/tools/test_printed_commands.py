@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Commands of the README and of the pages that a stranger reads, run in their order as they are
-printed, from an installed package.
+printed, from an installed wheel, in a folder that is empty at first.
 
 What needs a board, a build, a compiled board or minutes is not run here:
 ``test_documented_commands.py`` takes each of them apart.
@@ -8,32 +8,28 @@ What needs a board, a build, a compiled board or minutes is not run here:
 
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from quintet.tools.examples import user_path
 from tests.support.installed import build_wheel, install
-from tests.tools.tools_small_job import SmallJob
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 DOCUMENTS = [
     ROOT / "README.md",
-    *(DOCS / "start" / f"{name}.md" for name in ("install", "first-job", "first-model")),
-    *(
-        DOCS / "guides" / f"{name}.md"
-        for name in ("own-model", "reports", "own-board", "own-core", "own-soc")
-    ),
+    *sorted((DOCS / "start").glob("*.md")),
+    *sorted((DOCS / "guides").glob("*.md")),
     *(DOCS / "cores" / f"{core}.md" for core in ("opentpu", "opu", "pim", "imagine", "cherry")),
     DOCS / "performance" / "models.md",
 ]
 #: Commands that are not run: hardware, place and route, compiled boards, what takes minutes, what
 #: makes the environment that runs this.
 _LEFT = re.compile(
-    r"sim:|/dev/|quintet (build|demo|flash|matrix|measure|serve)\b|pip install (-e "
+    r"sim:|/dev/|quintet (build|demo|flash|matrix|measure|serve|studio)\b|pip install (-e "
     r")?('?\.[\s'\[]|\.$|ziglang)|(git|make|gtkwave|surfer|python3|eval|autoload|register\S+)\b"
 )
 _RUN = re.compile(r"(quintet|pip|pytest) ")
@@ -58,8 +54,7 @@ def printed(text):
 
 @pytest.fixture(scope="module")
 def user(tmp_path_factory):
-    """Runs a command once, in a folder with the files that documents name; gives what it
-    printed."""
+    """Runs a command once, in a folder that is empty before the first; gives what it printed."""
     folder = tmp_path_factory.mktemp("user")
     python, environment = install(
         build_wheel(tmp_path_factory.mktemp("wheel")), folder / "environment"
@@ -67,10 +62,6 @@ def user(tmp_path_factory):
     environment["PATH"] = f"{python.parent}:{environment['PATH']}"
     here, done = folder / "here", {}
     here.mkdir()
-    SmallJob(here)
-    shutil.copytree(
-        ROOT / "firmware", here / "firmware", ignore=shutil.ignore_patterns("*.py", "__pycache__")
-    )
 
     def run(line):
         words = shlex.split(line, comments=True)
@@ -108,14 +99,38 @@ def test_commands_run(document, user):
 
 
 def test_enough_is_run():
-    """Each page has a command that runs, but OpenTPU's, which is the demo, and the page on SoCs,
-    whose example is a test of its own."""
+    """Each page has a command that runs, but those whose commands want a compiled board, a browser
+    or a board, and the page on SoCs, whose example is a test of its own."""
     ran = {
         document.name: [line for line in printed(document.read_text()) if not _LEFT.search(line)]
         for document in DOCUMENTS
     }
-    assert {name for name, lines in ran.items() if not lines} <= {"opentpu.md", "own-soc.md"}
-    assert sum(map(len, ran.values())) >= 20
+    assert {name for name, lines in ran.items() if not lines} == {
+        "bring-up.md",
+        "first-minute.md",
+        "opentpu.md",
+        "own-soc.md",
+        "timeline.md",
+    }
+    assert sum(map(len, ran.values())) >= 24
+
+
+def test_documents_name_no_file_of_a_checkout():
+    """What they run ships with the package."""
+    for document in DOCUMENTS:
+        for line in printed(document.read_text()):
+            assert "firmware/" not in line, f"{document.name}: {line}"
+
+
+def test_names_of_examples_in_documents_are_right():
+    named = {
+        (document.name, name)
+        for document in [ROOT / "README.md", *DOCS.rglob("*.md")]
+        for name in re.findall(r"example:(?!NAME)[\w./-]*\w", document.read_text())
+    }
+    assert len(named) > 30
+    for document, name in sorted(named):
+        assert user_path(name) != name, document
 
 
 def test_what_is_left_out():

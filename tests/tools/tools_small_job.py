@@ -7,13 +7,19 @@ import numpy as np
 
 from quintet.firmware.opentpu.programs import FOLDER
 
-#: Program without comments, job with short names and no parameter but n.
+#: Program and job without comments, with short names and no parameter but n.
 SOURCE = "".join(
     f"{line.split('#')[0].rstrip()}\n"
     for line in (FOLDER / "small.a").read_text().splitlines()
     if not line.startswith("#")
 )
-JOB = (FOLDER / "small.toml").read_text().replace("small_", "").replace("norm_reset = 0\n", "")
+JOB = (
+    (FOLDER / "small.toml")
+    .read_text()
+    .partition("\n")[2]
+    .replace("small_", "")
+    .replace("norm_reset = 0\n", "")
+)
 X, W = (np.load(FOLDER / f"small_{name}.npy") for name in "xw")
 Y = bytes.fromhex("ffff1efbff0000ffff0000ff0b0bfe040ff7fa0896749c0a")
 

@@ -5,6 +5,7 @@ installed."""
 import tempfile
 from pathlib import Path
 
+from ...gateware.requirements import extra_command
 from ..errors import InputError, NoDeviceError
 from .matrix import build_cell
 
@@ -36,7 +37,7 @@ def cluster_build(address, timeout=10, limit=None):
     try:
         from distributed import Client
     except ImportError:
-        raise InputError("--cluster needs Dask: pip install 'quintet[cluster]'") from None
+        raise InputError(f"--cluster needs Dask: {extra_command('cluster')}") from None
     try:
         client = Client(address, timeout=timeout)
     except (OSError, ValueError) as error:

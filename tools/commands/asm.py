@@ -8,6 +8,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 from ..errors import Exit, InputError
+from ..examples import user_path
 from ..options import add_sizes, open_named_room, sizes
 from ..outputs import check_output
 
@@ -33,6 +34,7 @@ def run(args, console):
     room = open_named_room(args.isa)
     given = sizes(args)
     check_output(args.out)
+    source = Path(user_path(args.source))
     # Without sizes the assembler checks against the fields of the words alone.
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ...gateware.isa.asm import AsmError, load_program, save_program
@@ -42,7 +44,7 @@ def run(args, console):
     form = software.forms[suffix_of(software, args.out)]  # before anything is assembled
     if form.kind == "assembly":
         raise AsmError("this form is only read", file=args.out)
-    if os.path.realpath(args.out) == os.path.realpath(args.source):
+    if os.path.realpath(args.out) == os.path.realpath(source):
         raise InputError(f"-o {args.out}: is the source itself")
     known = software.passes
     for name in args.passes:
@@ -50,7 +52,7 @@ def run(args, console):
             raise InputError(f"--pass {name}: {room.name} has {', '.join(known) or 'no passes'}")
     printed = io.StringIO()
     with redirect_stdout(printed):  # directives that export without a file name
-        program = load_program(software, Path(args.source), params, exports=True)
+        program = load_program(software, source, params, exports=True)
     for name in args.passes:
         program = known[name](software, program, params)
     for warning in program.warnings:

@@ -3,7 +3,7 @@
 
 The plan is a folder: programs, weights, where everything lies. quintet infer runs it, quintet
 verify checks every tensor of every layer. A network that the core cannot run is refused with every
-node at fault. Needs the extra "compile" (pip install quintet[compile]).
+node at fault. Needs the extra "compile" (pip install onnx).
 """
 
 from ..errors import InputError

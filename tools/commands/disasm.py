@@ -4,6 +4,7 @@
 from pathlib import Path
 
 from ..errors import Exit
+from ..examples import user_path
 from ..options import add_sizes, open_named_room, sizes
 from ..outputs import check_output, write_output
 
@@ -22,14 +23,15 @@ def run(args, console):
     given = sizes(args)
     if args.out is not None:
         check_output(args.out)
+    binary = Path(user_path(args.binary))
     params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ...gateware.isa.asm import AsmError, disassemble, load_program
 
-    program = load_program(room.software.SOFTWARE, Path(args.binary), params)
+    program = load_program(room.software.SOFTWARE, binary, params)
     try:
         text = disassemble(room.software.SOFTWARE, program.data, params)
     except AsmError as error:
-        raise AsmError(error.message, file=args.binary, expected=error.expected) from None
+        raise AsmError(error.message, file=binary, expected=error.expected) from None
     if args.out:
         write_output(args.out, (text.rstrip("\n") + "\n").encode())
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")

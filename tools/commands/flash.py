@@ -2,6 +2,7 @@
 """Load a bitstream into a board. Without --permanent it is gone at the next power-up."""
 
 from ..errors import Exit
+from ..examples import user_path
 
 
 def arguments(parser):
@@ -17,7 +18,7 @@ def run(args, console):
     from ..build.flash import flash
 
     board = open_board(args.board)
-    result = flash(board.name, board.programmers, args.dir, permanent=args.permanent)
+    result = flash(board.name, board.programmers, user_path(args.dir), permanent=args.permanent)
     console.note(result["output"].rstrip())
     console.out(
         f"{board.name}: loaded {result['bitstream']} with {result['programmer']}"

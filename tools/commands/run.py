@@ -20,7 +20,9 @@ def arguments(parser):
         "--on", metavar="TARGET", default="model", help="where to run it (default: model)"
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="folder for the results (default: that of the job)"
+        "--out",
+        metavar="DIR",
+        help="folder for the results (default: that of the job; of an example the current one)",
     )
     for kind, text in (("vcd", "every signal"), ("fst", "the same, compressed")):
         parser.add_argument(

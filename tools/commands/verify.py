@@ -10,6 +10,7 @@ Of a plan, the folder that quintet compile wrote, every tensor of every layer is
 """
 
 from ..errors import Exit, InputError
+from ..examples import user_path
 
 
 def arguments(parser):
@@ -34,7 +35,7 @@ def run(args, console):
 
     from ..targets.names import parse_target
 
-    if Path(args.job).is_dir():
+    if Path(user_path(args.job)).is_dir():
         return _plan(args, console)
     if args.input:
         raise InputError(f"--input: {args.job} is a job, which has its own inputs")

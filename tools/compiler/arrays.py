@@ -7,6 +7,7 @@ import numpy as np
 
 from ...gateware.isa.files import FileError, load_archive, load_array
 from ..errors import InputError
+from ..examples import user_path
 
 __all__ = ["load_inputs", "load_labels"]
 
@@ -80,14 +81,22 @@ def load_labels(
     return array[:count]
 
 
+def _place(text, option):
+    try:
+        return user_path(text)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
 def _archive(path, option):
     try:
-        return load_archive(path)
+        return load_archive(_place(path, option))
     except FileError as error:
         raise InputError(f"{option} {error}") from None
 
 
 def _array(text, option, keys=("x",)):
+    text = _place(text, option)
     path, colon, key = text.partition(".npz:")
     try:
         if colon:

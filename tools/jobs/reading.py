@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from ...gateware.isa.files import FileError
-from ..errors import JobError, suggestion
+from ..errors import InputError, JobError, suggestion
+from ..examples import FOLDER, is_named_example, user_path
 from ..text import visible
 from ..toml_files import TomlError, read_toml
 from .recognition import read_recognition
@@ -75,6 +76,16 @@ class Table:
             raise self.error(key, f"the path of {what}, without control characters")
         return name
 
+    def place(self, key, folder, what="a file"):
+        """Folder and name of ``what`` that is read: below ``folder``, or an example."""
+        name = self.path(key, what)
+        if not is_named_example(name):
+            return folder, name
+        try:
+            return FOLDER, Path(user_path(name)).relative_to(FOLDER).as_posix()
+        except InputError as error:
+            raise JobError(f'{self.origin}: {self.key(key)} = "{name}": {error}') from None
+
     def table(self, key):
         """The table under ``key``; an empty one if there is none."""
         return Table(self.origin, self.key(key), self.get(key, dict, {}))
@@ -95,8 +106,10 @@ def read_job(path):
     ------
     JobError
         One line: file, key, value, and what was expected.
+    InputError
+        There is no such example.
     """
-    path = Path(path)
+    path = Path(user_path(path))
     try:
         values = read_toml(path)
     except FileError as error:
@@ -143,7 +156,7 @@ def _run(folder, table):
         table.only(("program", "program_at", "registers"))
         registers = table.get("registers", dict, {})
     return Run(
-        folder / table.path("program", "a program"),
+        Path(*table.place("program", folder, "a program")),
         table.get("program_at", int, required=True),
         registers,
     )
@@ -151,12 +164,12 @@ def _run(folder, table):
 
 def _load(folder, table):
     table.only(("file", "at"))
-    name = table.path("file")
+    folder, name = table.place("file", folder)
     return FileLoad(
         table.get("at", int, required=True),
         folder,
         name,
-        f'{table.origin}: {table.key("file")} = "{name}": ',
+        f'{table.origin}: {table.key("file")} = "{table.values["file"]}": ',
     )
 
 

@@ -93,7 +93,7 @@ def read_recognition(table, folder, dtype, shape):
         taken if "shape" in unpack.values else None,
         order,
         classes,
-        str(Path(folder, table.values["labels"])),
+        str(Path(*table.place("labels", folder))),
     )
 
 
@@ -109,7 +109,7 @@ def _sizes(table, key, least=1):
 def _labels(table, folder, sizes):
     """Labels of a tensor whose axes have ``sizes``: its first axes count the images, so that their
     number is a product of the first sizes. Of a tensor of one axis any divisor is taken."""
-    name = table.path("labels")
+    folder, name = table.place("labels", folder)
     elements = math.prod(sizes)
     counts = list(accumulate(sizes[:-1], initial=1, func=operator.mul))
     try:
@@ -135,5 +135,7 @@ def _labels(table, folder, sizes):
         raise (
             error
             if text.startswith(str(table.origin))
-            else JobError(f'{table.origin}: {table.key("labels")} = "{name}": {text}')
+            else JobError(
+                f'{table.origin}: {table.key("labels")} = "{table.values["labels"]}": {text}'
+            )
         ) from None

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...gateware.isa.outcome import UndefinedResult
 from ..errors import JobError
+from ..examples import is_example_place
 from ..outputs import place_below, write_places
 from .arrays import encode
 from .runs import total
@@ -177,7 +178,7 @@ def check_outputs(job, folder=None, allow_outside=False):
 
     Parameters
     ----------
-    folder : takes the place of the job file's folder
+    folder : takes the place of the job file's folder, or of an example the current folder
     allow_outside : names and links may lead out of it
 
     Raises
@@ -185,7 +186,7 @@ def check_outputs(job, folder=None, allow_outside=False):
     JobError
         A save would leave the folder, lie where no file can, or take the place of another.
     """
-    root = Path(folder) if folder is not None else Path(job.origin).parent
+    root = Path(folder) if folder is not None else _own_folder(job)
     places = {}
     for i, save in enumerate(job.saves):
         try:
@@ -196,6 +197,12 @@ def check_outputs(job, folder=None, allow_outside=False):
             raise JobError(f"{job.origin}: two saves would both be {place.shown}")
         places[save.name] = place
     return places
+
+
+def _own_folder(job):
+    """The folder of the job's file; of an example the current one."""
+    folder = Path(job.origin).parent
+    return "" if is_example_place(folder) else folder
 
 
 def save_outputs(result, folder=None, allow_outside=False):

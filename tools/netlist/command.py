@@ -15,6 +15,7 @@ see what such a check finds.
 from collections import Counter
 
 from ..errors import Exit, InputError
+from ..examples import user_path
 from .injection import VERDICTS
 
 
@@ -56,16 +57,15 @@ def run(args, console):
             "--routed and --faults: expected one of them; faults go into the netlist that was "
             "placed"
         )
+    folder = user_path(args.folder)
     with console.progress() as progress:
-        check = check_build(
-            args.folder, args.seed, args.every, progress=progress, routed=args.routed
-        )
+        check = check_build(folder, args.seed, args.every, progress=progress, routed=args.routed)
     show(check, console)
     found = check.as_dict()
     if args.faults and check.ok:
         with console.progress() as progress:
             injected = inject(
-                args.folder,
+                folder,
                 args.faults,
                 args.seed,
                 args.every,

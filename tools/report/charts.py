@@ -2,6 +2,7 @@
 """Charts of a page, by Altair: each function gives a Vega-Lite specification. Colours are the style
 sheet's, so that a chart is as light or dark as its page."""
 
+from ...gateware.requirements import extra_command
 from ..errors import NoDeviceError
 
 __all__ = ["CLASSES", "bars", "classes", "library", "memory_map", "roofline", "script"]
@@ -34,7 +35,7 @@ def library():
     except ImportError as error:
         raise NoDeviceError(
             f"reports need Altair and vl-convert, and {error.name or 'one of them'} is not "
-            f"installed: pip install 'quintet[report]'"
+            f"installed: {extra_command('report')}"
         ) from None
     return altair, vl_convert
 

@@ -4,8 +4,8 @@ utilisation; of a build clocks, margins and area by unit.
 
 The page opens without a network, in light and dark, on a phone, and can be printed. What it is made
 of: what run, infer, compile, compare, build or matrix print with --json (a file, or - for standard
-input), or the folder of a plan, a build or a matrix. Needs the extra "report" (pip install
-quintet[report]).
+input), or the folder of a plan, a build or a matrix. Needs the extra "report" (pip
+install altair vl-convert-python).
 """
 
 from ..outputs import check_output, write_output

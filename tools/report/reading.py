@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ...gateware.isa.files import FileError, read_bytes
 from ..errors import InputError
+from ..examples import user_path
 from .shapes import ANY, COUNT, FLAG, LEVEL, NUMBER, SIGNED, TEXT, Map, check
 
 __all__ = ["KINDS", "Found", "read_result"]
@@ -201,6 +202,7 @@ def read_result(name):
         return _known(
             _parsed(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input"), "standard input"
         )
+    name = user_path(name)
     if Path(name).is_dir():
         return _folder(Path(name))
     try:

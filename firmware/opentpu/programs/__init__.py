@@ -82,7 +82,10 @@ def small(folder=FOLDER):
         saves=[Save(0x2010, "small_y.npy", dtype="int8", shape=(6, 4))],
         cycle_limit=10_000,
     )
-    return job.save(folder / "small.toml")
+    return job.save(
+        folder / "small.toml",
+        comment="The worked job of the specification (section 7.4): every instruction but NOP.",
+    )
 
 
 def matmul(n, folder=FOLDER):

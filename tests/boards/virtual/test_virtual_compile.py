@@ -200,7 +200,7 @@ def test_no_fst_says_how_to_get_one(tmp_path, monkeypatch, library):
     with Simulation(library) as sim:
         with pytest.raises(
             toolchain.ToolMissing,
-            match=r"vcd2fst .* on the PATH, or pylibfst: `pip install 'quintet\[fst\]'`",
+            match=r"vcd2fst .* on the PATH, or pylibfst: `pip install 'pylibfst>=0.2'`",
         ):
             sim.trace(tmp_path / "run.fst")
 

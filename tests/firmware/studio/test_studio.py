@@ -591,4 +591,4 @@ def test_extra_that_is_missing(missing, monkeypatch, capsys):
 
     monkeypatch.setitem(sys.modules, missing, None)
     assert main(["studio", "--no-browser"]) == Exit.NO_DEVICE
-    assert "missing: pip install 'quintet[studio]'" in capsys.readouterr().err
+    assert "missing: pip install 'onnx>=1.16' 'starlette>=0.37'" in capsys.readouterr().err

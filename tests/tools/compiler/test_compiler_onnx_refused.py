@@ -442,7 +442,7 @@ def test_weights_of_no_type_in_a_file_of_their_own(tmp_path):
 
 def test_without_the_package_the_error_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(NoDeviceError, match=r"pip install 'quintet\[compile\]'"):
+    with pytest.raises(NoDeviceError, match=r"pip install 'onnx>=1.16'"):
         import_onnx(tmp_path / "a.onnx")
 
 

@@ -287,7 +287,7 @@ def test_without_the_library(module, name, tmp_path, monkeypatch, capsys):
     )
     assert (
         f"reports need Altair and vl-convert, and {name} is not installed: pip install "
-        f"'quintet[report]'"
+        f"'altair>=6' 'vl-convert-python>=1.8'"
     ) in capsys.readouterr().err
     assert not (tmp_path / "x.html").exists()
     assert (

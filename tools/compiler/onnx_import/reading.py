@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ....gateware.requirements import extra_command
 from ...errors import NoDeviceError, suggestion
+from ...examples import user_path
 from .errors import OnnxError
 from .external import external_bytes
 from .formats import other_format
@@ -74,7 +76,7 @@ def _onnx():
         import onnx.numpy_helper
     except ImportError:
         raise NoDeviceError(
-            "reading a model needs the package onnx: pip install 'quintet[compile]'"
+            f"reading a model needs the package onnx: {extra_command('compile')}"
         ) from None
     return onnx
 
@@ -88,7 +90,7 @@ def _first_line(error):
 def read_model(path):
     """:class:`Model` out of the file at ``path``. Raises :class:`OnnxError`, or NoDeviceError where
     onnx is not installed."""
-    path = Path(path)
+    path = Path(user_path(path))
     onnx = _onnx()
     from google.protobuf.message import DecodeError
 

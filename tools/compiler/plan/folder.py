@@ -11,6 +11,7 @@ import numpy as np
 
 from ....gateware.isa.files import FileError, load_archive, read_bytes
 from ....gateware.isa.parameters import params_hash
+from ...examples import user_path
 from ...jobs.arrays import encode
 from ...outputs import place_below, write_places
 from ...toml_files import TomlError, read_toml
@@ -155,7 +156,7 @@ def load_plan(folder):
     PlanError
         No plan, or one of which a file is missing, changed or damaged.
     """
-    folder = Path(folder)
+    folder = Path(user_path(folder))
     path = folder / _FILE
     try:
         summary = read_toml(path)

@@ -106,7 +106,15 @@ def _check_place(module, program_at, size):
 
 
 def write_job(
-    module, arrays, folder, name, program_at=0x1000, cycles=100_000_000, labels=None, classes=None
+    module,
+    arrays,
+    folder,
+    name,
+    program_at=0x1000,
+    cycles=100_000_000,
+    labels=None,
+    classes=None,
+    comment="",
 ):
     """Writes ``NAME.s``, ``NAME_ARRAY.npy`` and ``NAME.toml`` into ``folder``; gives the job's
     path.
@@ -116,7 +124,7 @@ def write_job(
 
     ``arrays``: name -> array of real numbers for every input of ``module``, of its shape.
     ``labels``, ``classes``: of the rows of the last output, whose first ``classes`` columns are
-    scores.
+    scores. ``comment``: first lines of the job.
     """
     if not isinstance(module, Module):
         raise KernelError(f"module must be a Module, not {type(module).__name__}")
@@ -159,4 +167,4 @@ def write_job(
         cycle_limit=check_whole("cycles", cycles, 1),
         origin=f"job {name}",
     )
-    return job.save(Path(folder, f"{name}.toml"))
+    return job.save(Path(folder, f"{name}.toml"), comment=comment)

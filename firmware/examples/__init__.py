@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What ships as an example: which networks, arrays and jobs there are, what each is, which builds
+it is for, and which files it takes.
+
+``python -m quintet.firmware.examples`` assembles every job for every build of its core and writes
+``builds.json`` again, which says where each runs.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from quintet.tools.examples import FOLDER, example_files
+
+__all__ = ["BUILDS", "Example", "builds_of", "chosen", "examples", "job_names", "licence_for"]
+
+BUILDS = Path(__file__).resolve().with_name("builds.json")
+#: Networks and arrays: name -> what it is. A job's is its first line.
+_DESCRIPTIONS = {
+    "digits/cnn.onnx": "Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10 in floats.",
+    "digits/mlp.onnx": "Handwritten digits, an MLP 64-32-10 in floats.",
+    "digits/digits.npz": "Handwritten digits: 540 held-out images, labels, 128 calibration images.",
+}
+#: Source and licence of the digits' images, which goes wherever they are copied.
+_LICENCE = "digits/SOURCE.md"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A network, an archive of arrays or a job that ships.
+
+    Attributes
+    ----------
+    name : of its file, without ``example:``
+    kind : "network", "arrays" or "job"
+    what : one line
+    core : of a job; ``None`` for the others, which are for every core
+    presets : of ``core``, those with a board that the job runs on
+    """
+
+    name: str
+    kind: str
+    what: str
+    core: str | None = None
+    presets: tuple[str, ...] = ()
+
+
+def job_names() -> list[str]:
+    return [name for name in example_files() if name.endswith(".toml")]
+
+
+def examples() -> list[Example]:
+    """All of them, networks and arrays first."""
+    builds = json.loads(BUILDS.read_text(encoding="utf-8"))
+    found = [
+        Example(name, "network" if name.endswith(".onnx") else "arrays", what)
+        for name, what in _DESCRIPTIONS.items()
+    ]
+    for name in job_names():
+        text = (FOLDER / name).read_text(encoding="utf-8")
+        core = name.partition("/")[0]
+        what = text.partition("\n")[0].lstrip("# ")
+        found.append(Example(name, "job", what, core, tuple(builds[name])))
+    return found
+
+
+def builds_of(name: str) -> list[str]:
+    """Presets of its core that the job ``name`` runs on: some board takes the preset, has the
+    memory that the job needs, and the program assembles for it."""
+    from quintet.boards import board_names, open_board
+    from quintet.gateware.isa.asm import AsmError
+    from quintet.tools.errors import JobError
+    from quintet.tools.jobs.job import Job
+
+    job = Job.load(FOLDER / name)
+    sizes = {}
+    for board in map(open_board, board_names()):
+        for preset in board.presets(job.room):
+            sizes[preset] = max(board.memory.size, sizes.get(preset, 0))
+    found = []
+    for preset in job.room.params.SPACE.presets:
+        if preset not in sizes:
+            continue
+        params = job.room.params.SPACE.resolve(preset)
+        try:
+            job.check_params(params, preset)
+            job.image(params, sizes[preset])
+        except (AsmError, JobError):
+            continue
+        found.append(preset)
+    return found
+
+
+def chosen(name: str) -> list[str]:
+    """Names of the files of one example, with all that it takes, or of a folder of them; ``""``:
+    all. Of a name that does not exist: none."""
+    name = name.rstrip("/")
+    if name in example_files():
+        return _files_of(name)
+    return [known for known in example_files() if not name or known.startswith(name + "/")]
+
+
+def _files_of(name):
+    """The example ``name``, and the files beside it that its text names, or that they name."""
+    folder = PurePosixPath(name).parent
+    beside = [known for known in example_files() if PurePosixPath(known).parent == folder]
+    found, waiting = set(), {name}
+    while waiting:
+        one = waiting.pop()
+        found.add(one)
+        if Path(one).suffix in (".toml", ".s", ".a"):
+            text = (FOLDER / one).read_text(encoding="utf-8")
+            waiting |= {known for known in beside if _names(text, known)} - found
+    return sorted(found)
+
+
+def _names(text, file):
+    name = re.escape(PurePosixPath(file).name)
+    return re.search(rf"(?<![\w.-]){name}(?![\w-])", text) is not None
+
+
+def licence_for(names: list[str]) -> str | None:
+    """Name of the file on source and licence of the digits' images, if one of ``names`` may hold
+    them."""
+    return _LICENCE if any("digits" in PurePosixPath(name).parts for name in names) else None
