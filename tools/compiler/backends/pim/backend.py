@@ -234,12 +234,13 @@ class PIMBackend(Backend):
         self._programs += len(parts)
         return parts
 
+    def check(self, graph):
+        needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params)
+        assign(unique(needs), self.params)
+
     def _held(self, nodes, graph):
         try:
-            assign(
-                unique(layer_needs(empty_numbers(graph.part(nodes), self.bits[0]), self.params)),
-                self.params,
-            )
+            self.check(graph.part(nodes))
         except LoweringError:
             return False
         return True

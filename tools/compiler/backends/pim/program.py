@@ -115,7 +115,7 @@ class ProgramWriter:
                 else:
                     emit_layer(self, node, held.get(node.name), groups)
             except KernelError as error:
-                raise LoweringError(f"{node.name}: {error}") from None
+                raise LoweringError(str(error), node.name) from None
             self._meet()
             for core, mark in zip(self.cores, marks, strict=True):
                 core.used = mark
