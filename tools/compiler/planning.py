@@ -146,7 +146,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
             f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than "
             f"that this core does not take of this network"
         )
-    twins = _twins(made.backend, parts, programs)
+    twins = {} if options.dry else _twins(made.backend, parts, programs)
     steps = [
         step
         if isinstance(step, HostStep)

@@ -21,7 +21,7 @@ _PINNED_MOST = 24
 
 @lru_cache(1 << 16)
 def _word(mnemonic, values):
-    """Word of an instruction; ``values``: pairs (operand, value). Programs have few different ones."""
+    """Word of an instruction; ``values``: pairs (operand, value). Few of a program differ."""
     return ISA.encode(mnemonic, **dict(values))
 
 
