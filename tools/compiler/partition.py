@@ -10,7 +10,16 @@ from .backends import backend_class, backend_names
 from .backends.base import HOST, NO, Verdict
 from .graph import Graph, Reduce, Reshape, Softmax, Tensor, Transpose
 
-__all__ = ["PartitionError", "Refusal", "Segment", "partition", "separated", "verdicts"]
+__all__ = [
+    "PartitionError",
+    "Refusal",
+    "Segment",
+    "neighbours_of",
+    "partition",
+    "refusal",
+    "separated",
+    "verdicts",
+]
 
 _LAYOUT = (Reshape, Transpose)
 
@@ -156,23 +165,18 @@ def _refuse(graph, backend, answers, host_steps, others):
         and (answers[node.name].answer == NO or not host_steps)
     ]
     if refused:
-        neighbours = _neighbours(backend.isa) if others else {}
+        neighbours = neighbours_of(backend.isa) if others else {}
         raise PartitionError(
             backend.isa,
-            [
-                Refusal(
-                    node.name,
-                    node.kind,
-                    node.origin,
-                    answers[node.name].answer,
-                    answers[node.name].reason,
-                    tuple(
-                        isa for isa, other in neighbours.items() if _would_run(other, graph, node)
-                    ),
-                )
-                for node in refused
-            ],
+            [refusal(graph, node, answers[node.name], neighbours) for node in refused],
         )
+
+
+def refusal(graph, node, verdict, neighbours):
+    """The :class:`Refusal` of a node; ``neighbours``: name -> back end of the other instruction
+    sets (:func:`neighbours_of`)."""
+    others = tuple(isa for isa, other in neighbours.items() if _would_run(other, graph, node))
+    return Refusal(node.name, node.kind, node.origin, verdict.answer, verdict.reason, others)
 
 
 def _would_run(backend, graph, node):
@@ -232,7 +236,7 @@ def _edge(graph, off):
     return last | first
 
 
-def _neighbours(isa):
+def neighbours_of(isa):
     """Name -> back end of every other instruction set, as its default preset builds it."""
     found = {}
     for name in backend_names():

@@ -6,17 +6,16 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .backends import backend_class
-from .backends.base import LoweringError
+from .backends.base import HOST, LoweringError, Verdict
 from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .images import programs_of
-from .partition import partition, separated
+from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
 from .passes.centring import centred
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import check_bits, quantise
-from .quantise.scales import ScaleConflict
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
 
@@ -122,40 +121,34 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     while True:
         made = outline(near, build, options, barred, apart)
         try:
+            # Whether it fits is cheap to say, numbers are not.
+            for machine, part in made.segments:
+                if machine:
+                    made.backend.check(part)
             steps, parts = _steps(made, given, options, progress)
             late = {name for part in parts for name in part.apart} - apart
             if not late:
+                if progress is not None:
+                    progress("write programs")
+                lowered = programs_of(made.backend, parts, options.images, build)
                 break
             apart |= late
-        except ScaleConflict as error:
-            # What only its neighbours' scale stands against, which no verdict knows of before.
-            if (
-                not options.host_steps
-                or error.node in barred
-                or error.node not in {node.name for node in made.graph.nodes}
-            ):
-                raise
-            barred[error.node] = (
-                "its result would need another scale than the tensors that share one with it"
-            )
+        except LoweringError as error:
+            _bar(made, error, options, barred)
     notes = []
     if calibration is None and not made.backend.floating:
         notes.append(
             "quantised for RANDOM inputs, since no calibration was given: results may be "
             "useless; give --calibrate with some hundred real inputs"
         )
-    if progress is not None:
-        progress("write programs")
-    programs = dict(
-        zip(map(id, parts), programs_of(made.backend, parts, options.images, build), strict=True)
-    )
+    programs = dict(zip(map(id, parts), lowered, strict=True))
     taken = max((lowered.images for lowered in programs.values()), default=1)
     if options.images is not None and taken < options.images:
         notes.append(
             f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than "
             f"that this core does not take of this network"
         )
-    twins = _twins(made.backend, parts, programs)
+    twins = {} if options.dry else _twins(made.backend, parts, programs)
     steps = [
         step
         if isinstance(step, HostStep)
@@ -217,6 +210,40 @@ def _offsets(graph):
         for port in graph.inputs
         if port.offset is not None
     ]
+
+
+def _bar(made, error, options, barred):
+    """Puts the node that a program cannot be written for into ``barred``, name -> why, so that the
+    host runs it. Raises PartitionError where that is not allowed, and ``error`` where no single
+    node stands in the way."""
+    node = _own_node(made, error.node)
+    if node is None or node.name in barred:
+        raise error
+    barred[node.name] = error.reason
+    if not (options.host_steps or made.backend.host_free):
+        raise PartitionError(
+            made.backend.isa,
+            [
+                refusal(
+                    made.graph, node, Verdict(HOST, error.reason), neighbours_of(made.backend.isa)
+                )
+            ],
+        ) from error
+
+
+def _own_node(made, name):
+    """The network's node that a prepared node, by its name, is made of: the first behind it whose
+    result is a tensor of the network; ``None`` where there is none."""
+    own = {node.output: node for node in made.graph.nodes}
+    nodes = [
+        node
+        for machine, part in made.segments
+        for node in (made.backend.prepare(part) if machine else part).nodes
+    ]
+    node = next((node for node in nodes if node.name == name), None)
+    while node is not None and node.output not in own:
+        node = next((reader for reader in nodes if node.output in reader.inputs), None)
+    return None if node is None else own[node.output]
 
 
 def _apart(parts, names):

@@ -16,7 +16,15 @@ _NAME = re.compile(r"\w[\w.+-]*")
 
 class KernelError(ValueError):
     """What a kernel library, or a build, cannot run, and a job that cannot be written. The message
-    names the layer or input, the value, and what was expected."""
+    names the layer or input, the value, and what was expected.
+
+    ``layer``: name of the layer at fault, where it is one; ``reason``: the message without that
+    name.
+    """
+
+    def __init__(self, reason, layer=None):
+        super().__init__(reason if layer is None else f"layer {layer}: {reason}")
+        self.layer, self.reason = layer, reason
 
 
 def is_whole(value, low, high=None):

@@ -93,7 +93,7 @@ def test_every_refused_node_is_listed_with_who_would_run_it(monkeypatch):
     graph = b.finish()
     monkeypatch.setattr(
         partition_module,
-        "_neighbours",
+        "neighbours_of",
         lambda isa: {
             "other": Machine({"activation": YES}),
             "third": Machine({"activation": YES, "pad": YES}),
@@ -135,7 +135,7 @@ def test_moves_between_nodes_of_the_host_are_the_hosts():
 def test_the_others_are_asked_with_their_default_builds():
     from quintet.tools.compiler.backends import backend_names
 
-    found = partition_module._neighbours("machine")
+    found = partition_module.neighbours_of("machine")
     assert list(found) == backend_names()
     assert all(backend.params for backend in found.values())
 

@@ -267,7 +267,7 @@ def test_a_check_that_fails_leaves_the_refusal_as_it_is(monkeypatch):
 
     graph: Graph = NETWORKS["autoencoder"][1]()
     monkeypatch.setattr(
-        "quintet.tools.compiler.partition._neighbours", lambda isa: {"broken": Broken()}
+        "quintet.tools.compiler.partition.neighbours_of", lambda isa: {"broken": Broken()}
     )
     with pytest.raises(PartitionError, match="no dense; conv is taken"):
         partition(graph, Machine({}))

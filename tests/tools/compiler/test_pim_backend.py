@@ -145,7 +145,7 @@ def longest_chains():
         mock.patch.object(
             choose,
             "played",
-            lambda quantised, params, joined: any(some.stages is not None for some in joined),
+            lambda quantised, params, joined, most: any(some.stages is not None for some in joined),
         ),
     ):
         yield

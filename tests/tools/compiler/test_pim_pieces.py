@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
 from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.planning import compile_graph, random_calibration
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.target_build import target_build
@@ -135,10 +135,10 @@ def test_what_no_pieces_hold_is_refused():
     """A prime number of channels has no equal parts."""
     graph = net((2, 2, 131), ("conv", 3, (1, 1)))
     with pytest.raises(
-        LoweringError,
+        PartitionError,
         match=(
-            "conv_0: takes 3 arrays, 3 biases and 1 groups of a core; the network takes 3 "
-            "arrays, there are 2 x 2 of 64 x 64"
+            r"conv_0 \(Conv\): takes 3 arrays, 3 biases and 1 groups of a core; the network takes "
+            "3 arrays, there are 2 x 2 of 64 x 64"
         ),
     ):
         compile_graph(graph, target_build("model:pim", "sim"), random_calibration(graph))

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from quintet.gateware.cores import open_room
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.backends.base import HOST, NATIVE, LoweringError
+from quintet.tools.compiler.backends.base import HOST, NATIVE
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
 from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.planning import compile_graph, random_calibration
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.target_build import target_build
@@ -85,10 +86,10 @@ def test_more_weights_than_arrays_of_one_core():
     made = Builder("cell", (3, 200), 1)
     made.lstm(200)
     with pytest.raises(
-        LoweringError,
+        PartitionError,
         match=(
-            r"lstm_0: takes 104 arrays, 800 biases and 26 groups of a core; .* there are 4 x "
-            r"16 of 64 x 64, 512 biases"
+            r"lstm_0 \(Lstm\): takes 104 arrays, 800 biases and 26 groups of a core; .* there are "
+            r"4 x 16 of 64 x 64, 512 biases"
         ),
     ):
         compiled(made)

@@ -31,7 +31,7 @@ def side_by_side():
         mock.patch.object(
             choose,
             "played",
-            lambda quantised, params, joined: (
+            lambda quantised, params, joined, most: (
                 -sum(len(some.nodes) for some in joined if some.stages is not None)
             ),
         ),

@@ -48,8 +48,19 @@ class Verdict:
 
 
 class LoweringError(InputError):
-    """A network that a build cannot hold; the text says what it takes, what there is, and what
-    takes most."""
+    """A network that a build cannot hold, or a conflict between layers that no support check knows
+    of; the text says what it takes, what there is, and what takes most.
+
+    Attributes
+    ----------
+    node : name of the node of the prepared graph that stands in the way,
+        ``None`` where it is no single one
+    reason : the text without that name
+    """
+
+    def __init__(self, reason, node=None):
+        super().__init__(reason if node is None else f"{node}: {reason}")
+        self.node, self.reason = node, reason
 
 
 @dataclass(frozen=True)
@@ -211,6 +222,11 @@ class Backend(ABC):
         """Parts of a prepared graph that each make one program, in order (:meth:`Graph.part`);
         usually the whole."""
         return [graph]
+
+    def check(self, graph):
+        """Raises :class:`LoweringError` where a part of :meth:`split` does not fit the machine, as
+        far as that is known before anything is quantised."""
+        return None
 
     def arithmetic(self, graph, node):
         """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tensors that must have one scale, and the widths that they may have."""
 
-from ...errors import InputError
+from ..backends.base import LoweringError
 from ..graph import (
     Activation,
     Affine,
@@ -113,12 +113,12 @@ def widths(graph, arithmetic, groups, bits=None):
 
     Raises
     ------
-    InputError
+    LoweringError
         No width suits all.
     """
     result = {}
     for name, tensors in groups.members.items():
-        members, wanted, allowed, text = set(tensors), [], None, []
+        members, wanted, allowed, text, against = set(tensors), [], None, [], None
         for node in graph.nodes:
             numbers = arithmetic[node.name]
             for can, how in (
@@ -127,6 +127,8 @@ def widths(graph, arithmetic, groups, bits=None):
             ):
                 if can is not None:
                     allowed = can if allowed is None else allowed & can
+                    if not allowed and against is None:
+                        against = node.name
                     text.append(f"{node.name} {how} {'/'.join(map(str, sorted(can)))}")
             if node.output in members:
                 wanted += numbers.out_bits
@@ -135,8 +137,8 @@ def widths(graph, arithmetic, groups, bits=None):
         if allowed is None:
             allowed, wanted = {8}, [8]  # a tensor that no node makes or reads
         if not allowed:
-            raise InputError(
-                f"tensor {tensors[0]}: no width of numbers suits all: {', '.join(text)}"
+            raise LoweringError(
+                f"tensor {tensors[0]}: no width of numbers suits all: {', '.join(text)}", against
             )
         result[name] = (
             bits if bits in allowed else next(width for width in wanted if width in allowed)

@@ -4,14 +4,14 @@ is met."""
 
 import numpy as np
 
-from ...errors import InputError
+from ..backends.base import LoweringError
 from ..evaluate import run_node
 from ..graph import Activation, Conv, Gru, Lstm
 from ..quantised import Scale
 from .groups import Groups, widths
 from .steps import Wish, choose_step
 
-__all__ = ["ScaleConflict", "Scales", "bounded"]
+__all__ = ["Scales", "bounded"]
 
 #: Elements of partial sums that are looked at, a step; inputs of a layer for them, as results.
 _SUMS, _RESULTS = 1 << 15, 1 << 19
@@ -37,15 +37,6 @@ def _table_steps(graph, arithmetic, members):
 def bounded(activation):
     """Whether it is a clip with an upper bound."""
     return activation is not None and activation.function == "clip" and activation.high > 0
-
-
-class ScaleConflict(InputError):
-    """A ``node``, by its name, whose result needs another scale than the tensors that share one
-    with it."""
-
-    def __init__(self, node, message):
-        super().__init__(message)
-        self.node = node
 
 
 class Scales:
@@ -98,8 +89,9 @@ class Scales:
         tables = _table_steps(self.graph, self.arithmetic, members)
         if len(tables) > 1:
             text = ", ".join(f"{node} {step:g}" for step, node in tables.items())
-            raise InputError(
-                f"tensor {min(members)}: tables of the machine ask for different steps: {text}"
+            raise LoweringError(
+                f"tensor {min(members)}: tables of the machine ask for different steps: {text}",
+                list(tables.values())[-1],
             )
         if tables:
             ((step, node),) = tables.items()
@@ -217,12 +209,12 @@ class Scales:
                 abs(shift - round(shift)) > 1e-6
                 or not numbers.shifts[0] <= round(shift) <= numbers.shifts[1]
             ):
-                raise ScaleConflict(
-                    node.name,
-                    f"node {node.name}: its result must have the step {unit:g} times 2 to the "
+                raise LoweringError(
+                    f"its result must have the step {unit:g} times 2 to the "
                     f"{numbers.shifts[0]} to "
                     f"{numbers.shifts[1]}, but {node.output} shares the step "
                     f"{self.of[node.output].step:g} with other tensors",
+                    node.name,
                 )
             return self.of[node.output], int(round(shift))
         wish = self._wish(group)

@@ -92,13 +92,15 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
         target = planes[step.target]
         if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
             raise KernelError(
-                f"{step.name}: a line of its windows takes more than the {params['acc_rows']} "
-                f"accumulator rows of this build"
+                f"a line of its windows takes more than the {params['acc_rows']} "
+                f"accumulator rows of this build",
+                step.name,
             )
         if target.lead >= slot_rows(params):
             raise KernelError(
-                f"{step.name}: {target.lead} zeros in front of a map are more than the "
-                f"{slot_rows(params)} accumulator rows of a part"
+                f"{target.lead} zeros in front of a map are more than the "
+                f"{slot_rows(params)} accumulator rows of a part",
+                step.name,
             )
     plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
     rows = params["ub_rows"]
@@ -182,7 +184,8 @@ def _make_room(item, steps, plan, lives, streamed, most, least, rows):
         return
     step = steps[item.first]
     raise KernelError(
-        f"{step.name}: {item.size} vectors of {item.name[1]} at a time, with what it needs "
+        f"{item.size} vectors of {item.name[1]} at a time, with what it needs "
         f"besides, do not fit the unified buffer of "
-        f"{rows}"
+        f"{rows}",
+        step.name,
     )

@@ -356,7 +356,7 @@ class Network(Products):
 
     @staticmethod
     def _say(name):
-        return lambda text: KernelError(f"layer {name}: {text}")
+        return lambda text: KernelError(text, name)
 
     @staticmethod
     def _of(say, what):

@@ -203,6 +203,7 @@ class Maps:
         self._slot_units = slot_units
         self.buffers = {}
         self.units = 0
+        self._padded = {}  # Tensor -> name of the layer whose padding is its border
         kept = set(network.results())
         last = {}
         borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
@@ -211,7 +212,9 @@ class Maps:
             for tensor in (layer.source, layer.residual, layer.second):
                 if tensor is not None:
                     last[tensor] = index
-            borders[layer.source] = max(borders[layer.source], *layer.padding)
+            if max(layer.padding) > borders[layer.source]:
+                borders[layer.source] = max(layer.padding)
+                self._padded[layer.source] = layer.name
         self._free = [(0, 1 << 40)]
         self._shapes = {}
         for tensor in network.inputs:
@@ -246,7 +249,8 @@ class Maps:
                 f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} "
                 f"slots, at most "
                 f"1023 a side"
-                + (f" of {tensor.shares} pieces together" if tensor.shares > 1 else "")
+                + (f" of {tensor.shares} pieces together" if tensor.shares > 1 else ""),
+                self._padded.get(tensor),
             )
         self._take(base, base + buffer.units)
         self._shapes = {s: g for s, g in self._shapes.items() if s != base}

@@ -116,9 +116,10 @@ def _most_rows(target, layer, ofm_c):
     """Positions that a tile may have."""
     if not target.kernel_taps(ofm_c, SLOT):
         raise KernelError(
-            f"layer {layer.name}: {ofm_c} positions of {SLOT} channels as kernel take "
+            f"{ofm_c} positions of {SLOT} channels as kernel take "
             f"{target.tap_rows(ofm_c, SLOT)} rows of kernel "
-            f"memory, this build has ker_rows = {target.params['ker_rows']}"
+            f"memory, this build has ker_rows = {target.params['ker_rows']}",
+            layer.name,
         )
     most = 0
     while (
@@ -129,9 +130,10 @@ def _most_rows(target, layer, ofm_c):
         most += 1
     if not most:
         raise KernelError(
-            f"layer {layer.name}: one result needs ifm [1, 1, {SLOT}] and ofm [1, 1, {ofm_c}]; "
+            f"one result needs ifm [1, 1, {SLOT}] and ofm [1, 1, {ofm_c}]; "
             f"this build has ifm_lines = "
-            f"{target.params['ifm_lines']}, ofm_lines = {target.params['ofm_lines']}"
+            f"{target.params['ifm_lines']}, ofm_lines = {target.params['ofm_lines']}",
+            layer.name,
         )
     return most
 
@@ -155,8 +157,8 @@ def product_jobs(lowering, layer, n):
     )
     if second.border:
         raise KernelError(
-            f"layer {layer.name}: {layer.second.name} has a border of {second.border} for "
-            f"another layer, expected none"
+            f"{layer.second.name} has a border of {second.border} for another layer, expected none",
+            layer.name,
         )
     rows = layer.result.width if layer.batched else layer.result.height
     jobs = []

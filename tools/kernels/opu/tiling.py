@@ -121,9 +121,10 @@ def _taps(target, layer):
     taps = target.kernel_taps(ofm_c, ifm_c)
     if not taps:
         raise KernelError(
-            f"layer {layer.name}: one tap of {ifm_c} to {ofm_c} channels takes "
+            f"one tap of {ifm_c} to {ofm_c} channels takes "
             f"{target.tap_rows(ofm_c, ifm_c)} "
-            f"rows of kernel memory, this build has ker_rows = {target.params['ker_rows']}"
+            f"rows of kernel memory, this build has ker_rows = {target.params['ker_rows']}",
+            layer.name,
         )
     return taps
 
@@ -144,11 +145,12 @@ def widest(target, layer, images, flat):
                 break
     if best is None:
         raise KernelError(
-            f"layer {layer.name}: one result needs ifm "
+            f"one result needs ifm "
             f"{list(ifm_shapes(layer, 1, 1, by_rows))} and ofm "
             f"{list(_ofm_shape(layer, 1, 1))}; this build has ifm_lines = "
             f"{target.params['ifm_lines']}, "
-            f"ofm_lines = {target.params['ofm_lines']}"
+            f"ofm_lines = {target.params['ofm_lines']}",
+            layer.name,
         )
     return Tiling(best[1], best[2], _taps(target, layer))
 

@@ -2,6 +2,7 @@
 """Writes the instructions of one core: registers are found for addresses, local memory is given
 out."""
 
+from functools import lru_cache
 from itertools import groupby
 
 import numpy as np
@@ -16,6 +17,12 @@ __all__ = ["CoreBuilder"]
 _LOW32 = (1 << 32) - 1
 #: Registers that may be pinned; the others are enough for the operands of any instruction.
 _PINNED_MOST = 24
+
+
+@lru_cache(1 << 16)
+def _word(mnemonic, values):
+    """Word of an instruction; ``values``: pairs (operand, value). Few of a program differ."""
+    return ISA.encode(mnemonic, **dict(values))
 
 
 class CoreBuilder:
@@ -37,6 +44,7 @@ class CoreBuilder:
         self.arrays = self.biases = self.used = 0
         self.widest = 8  # bits
         self._known = {}  # register -> value, the least recently used first
+        self._holding = {}  # value -> register, the same turned round
         self._pinned = set()
         self._widths = None
 
@@ -95,7 +103,7 @@ class CoreBuilder:
     # Registers
 
     def emit(self, mnemonic, **values):
-        self.words.append(ISA.encode(mnemonic, **values))
+        self.words.append(_word(mnemonic, tuple(values.items())))
 
     def pin(self, value):
         """Keeps ``value`` in a register, while there are enough of them."""
@@ -109,7 +117,7 @@ class CoreBuilder:
             r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned
         )
         for register, value in ((even, 0), (even + 1, address)):
-            self._known.pop(register, None)
+            self._holding.pop(self._known.pop(register, None), None)
             self._pinned.add(register)
             self.emit("sldi", rd=register, imm=value)
         return even
@@ -121,36 +129,41 @@ class CoreBuilder:
     def loop(self):
         """What follows may be repeated: only pinned registers are known."""
         self._known = {r: v for r, v in self._known.items() if r in self._pinned}
+        self._holding = {v: r for r, v in self._known.items()}
         self._widths = None
 
     def register(self, value, avoid=()):
         """A register with ``value``."""
         value &= _LOW32
-        for register, held in self._known.items():
-            if held == value:
-                self._known[register] = self._known.pop(register)
-                return register
-        free = next((r for r in range(32) if r not in self._known and r not in self._pinned), None)
+        register = self._holding.get(value)
+        if register is not None:
+            self._known[register] = self._known.pop(register)
+            return register
+        free = None
+        if len(self._known) < 32:
+            unused = (r for r in range(32) if r not in self._known and r not in self._pinned)
+            free = next(unused, None)
         if free is None:
             free = next(r for r in self._known if r not in self._pinned and r not in avoid)
-            del self._known[free]
-        self._known[free] = value
+            del self._holding[self._known.pop(free)]
+        self._known[free], self._holding[value] = value, free
         self.emit("sldi", rd=free, imm=value)
         return free
 
     def _operands(self, *wanted):
         """``(registers, offset_value, offset_select)`` for operands (address, select bit, scale), 0
         where the offset does not reach."""
-        held = set(self._known.values())
+        held = self._holding
         missing = [w for w in wanted if w[0] & _LOW32 not in held]
         if missing and all(bit for _, bit, _ in missing):
             address, _, scale = missing[0]
-            for base in reversed(list(self._known.values())):
+            others = missing[1:]
+            for base in reversed(self._known.values()):
                 if (address - base) % scale:
                     continue
                 offset = (address - base) // scale
-                if abs(offset) < 1 << 28 and all(
-                    (a - offset * s) & _LOW32 in held for a, _, s in missing
+                if abs(offset) < 1 << 28 and (
+                    not others or all((a - offset * s) & _LOW32 in held for a, _, s in others)
                 ):
                     values = [a - offset * s if (a, b, s) in missing else a for a, b, s in wanted]
                     select = sum({b for a, b, s in missing})

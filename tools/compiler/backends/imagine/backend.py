@@ -157,7 +157,7 @@ class IMAGineBackend(Backend):
                     part.graph, node, layer, at, None if kept is None else kept[1][index]
                 )
             except KernelError as error:
-                raise LoweringError(str(error)) from None
+                raise LoweringError(error.reason, node.name) from None
             found.append(lowered)
         if at > self.memory_size:
             largest = max(found, key=lambda lowered: len(lowered.program))

@@ -92,7 +92,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
             join=join,
         )
     except KernelError as error:
-        raise LoweringError(str(error)) from None
+        raise LoweringError(error.reason, error.layer) from None
     n, program = params["n"], compiled.program.data()
     host = _align(len(program))
     weights = (
@@ -132,7 +132,8 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
                 if name in graph.kept():
                     raise LoweringError(
                         f"output {name}: its elements are stored as {made.stored[root]}, no "
-                        f"layout makes it one axis"
+                        f"layout makes it one axis",
+                        maker.name if (maker := graph.maker(name)) is not None else None,
                     ) from None
     first = host if compiled.first_tile else weights
     times = word_times(compiled.program.words, params, memory, host, first)

@@ -310,9 +310,10 @@ class Steps:
         channels = self.planes[node.output].channels
         if any(self.stored[name] != self.stored[node.output] for name in node.inputs):
             raise LoweringError(
-                f"{node.name}: operands stored as "
+                f"operands stored as "
                 f"{' and '.join(str(self.stored[name]) for name in node.inputs)}, expected one "
-                f"shape"
+                f"shape",
+                node.name,
             )
         if sources[0] == sources[1]:
             terms, sources = self._twice(channels, first, second), sources[:1]

@@ -6,12 +6,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .....gateware.cores.opu.types import type_set
-from ....kernels.opu import KernelError
 from ....kernels.opu.emitter import REGION_MAPS
 from ....kernels.opu.reference import run_layer
 from ...graph import AveragePool, Binary, Concat, Conv, Dense, MatMul, Reduce
 from ...quantised import Arithmetic
-from ..base import Backend, LoweringError, moved
+from ..base import Backend, moved
 from .form import Form
 from .lowering import lower_network
 from .network import Builder
@@ -95,11 +94,8 @@ class OpuBackend(Backend):
             yield from partial_sums(graph, self.form(graph), node, values)
 
     def _built(self, quantised, fuse, images=1):
-        try:
-            form = self.form(quantised.graph)
-            return form, Builder(quantised, form, self.types.name, fuse, images)
-        except KernelError as error:
-            raise LoweringError(str(error)) from None
+        form = self.form(quantised.graph)
+        return form, Builder(quantised, form, self.types.name, fuse, images)
 
     def reference(self, quantised, inputs, keep=False):
         graph = quantised.graph

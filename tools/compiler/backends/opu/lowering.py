@@ -19,7 +19,7 @@ _APART = 0.75
 
 def lower_network(graph, form, built, params, memory_size):
     """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`."""
-    compiled, apart = _compiled(built.network, params, memory_size)
+    compiled, apart = _compiled(built, params, memory_size)
 
     def placed(name):
         tensor = built.values[name]
@@ -74,8 +74,9 @@ def lower_network(graph, form, built, params, memory_size):
     )
 
 
-def _compiled(network, params, memory_size):
+def _compiled(built, params, memory_size):
     """(Compiled, whether every tensor has memory of its own): where that fits."""
+    network = built.network
     if not network.layers:
         raise LoweringError("no node of the network runs on the machine")
     try:
@@ -104,6 +105,8 @@ def _compiled(network, params, memory_size):
             [*network.inputs, *(layer.result for layer in network.layers)],
             key=lambda t: t.height * t.width * t.pieces,
         )
+        if error.layer is not None:
+            raise LoweringError(error.reason, built.nodes[error.layer][0]) from None
         raise LoweringError(
             (
                 f"{error}; largest map: {tensor.name} with "

@@ -7,7 +7,7 @@ from functools import singledispatchmethod
 
 import numpy as np
 
-from ....kernels.opu import Network
+from ....kernels.opu import KernelError, Network
 from ...graph import (
     Activation,
     AveragePool,
@@ -59,7 +59,7 @@ class Builder:
     Raises
     ------
     LoweringError
-        Scales that differ where the machine wants one.
+        Scales that differ where the machine wants one, numbers that a layer does not take.
     """
 
     def __init__(self, quantised, form, types, fuse, images=1):
@@ -71,7 +71,10 @@ class Builder:
             self._input(port.tensor, index)
         for node in self.graph.nodes:
             if self._fusing is None or node.name not in self._fusing.within:
-                self.values[node.output] = self._make(node)
+                try:
+                    self.values[node.output] = self._make(node)
+                except KernelError as error:
+                    raise LoweringError(error.reason, node.name) from None
         kept = dict.fromkeys(
             self.values if not fuse else [port.tensor for port in self.graph.outputs]
         )
@@ -101,11 +104,11 @@ class Builder:
         steps = [self.quantised.scales[name].step for name in names]
         if not np.allclose(steps, steps[0], rtol=1e-9, atol=0):
             each = ", ".join(f"{n} has steps of {s:g}" for n, s in zip(names, steps, strict=True))
-            raise LoweringError(f"{node.name}: {each}; this machine wants one step for all")
+            raise LoweringError(f"{each}; this machine wants one step for all", node.name)
 
     @singledispatchmethod
     def _make(self, node: Node):
-        raise LoweringError(f"{node.name}: {node.kind} does not run on this machine")
+        raise LoweringError(f"{node.kind} does not run on this machine", node.name)
 
     # Layers with weights
 
@@ -251,7 +254,7 @@ class Builder:
     def _(self, node: MatMul):
         batched, second = len(self.graph.shape(node.output)) == 3, self.values[node.inputs[1]]
         if not node.turned:
-            second = self.network.turned(self._name(node), second, batched=batched)
+            second = self._turned(node, node.inputs[1], batched)
         # A kernel of slots whose other channels are zero.
         ones = np.eye(second.channels, dtype=np.int64)[:, :, None, None]
         kernel = self.network.conv(
@@ -270,11 +273,25 @@ class Builder:
     @_make.register
     def _(self, node: Transpose):
         self._equal(node)
-        return self.network.turned(
-            self._name(node),
-            self.values[node.inputs[0]],
-            batched=len(self.graph.shape(node.output)) == 3,
-        )
+        return self._turned(node, node.inputs[0], len(self.graph.shape(node.output)) == 3)
+
+    def _turned(self, node, name, batched):
+        """The tensor ``name`` with rows and columns swapped. A product takes positions without a
+        border: where another layer's padding is one, a copy is turned."""
+        source = self.values[name]
+        if any(
+            self.form.place(other)[0] == self.form.place(name)[0] and self._pads(reader)
+            for other in self.values
+            for reader in self.form.readers(other)
+        ):
+            source = self.network.identity(self._name(node), source)
+        return self.network.turned(self._name(node), source, batched=batched)
+
+    def _pads(self, node):
+        """Whether a node reads what lies around its source."""
+        if isinstance(node, Pad):
+            return any((*node.before, *node.after))
+        return isinstance(node, Conv | MaxPool | AveragePool) and any(node.padding)
 
     # By address, and channels put elsewhere
 

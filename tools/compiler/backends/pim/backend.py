@@ -51,6 +51,8 @@ from .tables import TABLES, table_steps, wants_too_much, with_units
 __all__ = ["PIMBackend"]
 
 _ALIGN = 64
+#: What a program's size is rounded up to, so that places behind it hold still.
+_PAGE = 4096
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 MOST_AVERAGED = 2047
 
@@ -258,12 +260,13 @@ class PIMBackend(Backend):
         self._programs += len(parts)
         return parts
 
+    def check(self, graph):
+        needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params)
+        assign(unique(needs), self.params)
+
     def _held(self, nodes, graph):
         try:
-            assign(
-                unique(layer_needs(empty_numbers(graph.part(nodes), self.bits[0]), self.params)),
-                self.params,
-            )
+            self.check(graph.part(nodes))
         except LoweringError:
             return False
         return True
@@ -322,7 +325,10 @@ class PIMBackend(Backend):
         return self._lower(quantised, [] if keep else self._chosen(quantised), 0)
 
     def twin(self, quantised, lowered, at):
-        return self._lower(quantised, self._chosen(quantised), at)
+        # It is as long as the program and takes as many cycles.
+        size = -(-len(lowered.program) // _PAGE) * _PAGE
+        spent = [(layer.cycles, layer.bytes) for layer in lowered.layers]
+        return self._lower(quantised, self._chosen(quantised), at, size, spent)
 
     def _chosen(self, quantised):
         """What runs together; a program and its twin have it of one choice."""
@@ -330,11 +336,11 @@ class PIMBackend(Backend):
             self._choice = quantised, choose_joined(quantised, self.params)
         return self._choice[1]
 
-    def _lower(self, quantised, joined, at):
-        """The program at byte address ``at``, its tensors behind it."""
+    def _lower(self, quantised, joined, at, size=0, spent=None):
+        """The program at byte address ``at``, its tensors behind it; ``size``: bytes that it may
+        have, ``spent``: (cycles, bytes of main memory) of each stretch, where they are known."""
         # Addresses are offsets of instructions: the program's own size is needed first, and does
         # not depend on them.
-        size = 0
         for _ in range(4):
             writer = ProgramWriter(quantised, self.params, joined)
             end = writer.place_all(at + size)
@@ -343,7 +349,7 @@ class PIMBackend(Backend):
             data = laid.data
             if len(data) <= size:
                 break
-            size = -(-len(data) // 4096) * 4096
+            size = -(-len(data) // _PAGE) * _PAGE
         else:
             raise LoweringError("the program finds no size of its own")
         if end > self.memory_size:
@@ -354,9 +360,9 @@ class PIMBackend(Backend):
                 f"largest tensor is {name} "
                 f"({quantised.graph.tensors[name].size * writer.size(name):,} bytes)"
             )
-        return self._lowered(quantised, writer, laid, at, end, joined)
+        return self._lowered(quantised, writer, laid, at, end, joined, spent)
 
-    def _lowered(self, quantised, writer, laid, at, end, joined):
+    def _lowered(self, quantised, writer, laid, at, end, joined, spent):
         graph, data = quantised.graph, laid.data
 
         def placed(name):
@@ -373,7 +379,7 @@ class PIMBackend(Backend):
         for (names, _, _), cut, (cycles, moved) in zip(
             writer.stretches,
             writer.cuts(laid.core_table),
-            program_cycles(writer, self._programs > 1),
+            spent or program_cycles(writer, self._programs > 1),
             strict=True,
         ):
             nodes = [node for node in graph.nodes if node.name in names]

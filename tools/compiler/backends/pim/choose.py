@@ -33,6 +33,7 @@ def choose_joined(quantised, params):
     program ends first by the instructions' timing."""
     writer, matrices = ProgramWriter(quantised, params), _matrices(quantised, params)
     writer.place_all(_PLACES)
+    finder = _Chains(quantised, params, matrices)
     room = {core: params["lmem_bytes"] for core in range(params["cores"])}
 
     def planned(found):
@@ -47,18 +48,19 @@ def choose_joined(quantised, params):
         return sorted(found, key=lambda joined: _cycles(quantised, params, joined))
 
     # What looks best is looked at closer, step by step.
-    found = planned(_side_by_side(quantised, params, writer, matrices, room))[:_TRIED]
-    candidates = [_chains(quantised, params, [])]
+    found = planned(_side_by_side(finder, writer, room))[:_TRIED]
+    candidates = [finder.chains([])]
     for joined in found:
-        candidates += [
-            joined,
-            [
-                replace(joined[0], plan=rehearsed(joined[0].stages, joined[0].plan, writer)),
-                *joined[1:],
-            ],
-        ]
-    cycles = [played(quantised, params, joined) for joined in candidates]
-    return candidates[cycles.index(min(cycles))] if min(cycles) < float("inf") else []
+        candidates.append(joined)
+        plan = rehearsed(joined[0].stages, joined[0].plan, writer)
+        if plan.steps != joined[0].plan.steps:
+            candidates.append([replace(joined[0], plan=plan), *joined[1:]])
+    best, lowest = [], float("inf")
+    for joined in candidates:
+        cycles = played(quantised, params, joined, lowest)
+        if cycles < lowest:
+            best, lowest = joined, cycles
+    return best
 
 
 def _matrices(quantised, params):
@@ -73,38 +75,67 @@ def _matrices(quantised, params):
     }
 
 
-def _chains(quantised, params, others):
-    """Chains among the nodes that are not in ``others``."""
-    graph, chains = quantised.graph, []
-    nodes, taken = (
-        [node for node in graph.nodes if not isinstance(node, IN_PLACE)],
-        {node.name for some in others for node in some.nodes},
-    )
-    matrices = _matrices(quantised, params)
-    lowest, first = _cycles(quantised, params, []), 0
-    while first < len(nodes):
-        best = None
-        for end in range(first + 2, min(first + _MOST, len(nodes)) + 1):
-            some = Joined(nodes[first:end])
-            if taken & {node.name for node in some.nodes}:
-                break
-            if not may_join(graph, some.nodes) or not _holds(quantised, params, some, matrices):
-                continue
-            cycles = _cycles(quantised, params, [*chains, some])
-            if cycles < lowest:
-                best, lowest = some, cycles
-        if best is not None:
-            chains.append(best)
-        first += len(best.nodes) if best else 1
-    return chains
+class _Chains:
+    """Chains of a network; what is found for one way to have layers side by side is used again for
+    the next.
+
+    Parameters
+    ----------
+    quantised : Quantised
+    params : build parameters
+    matrices : node name -> list of Matrix
+    """
+
+    def __init__(self, quantised, params, matrices):
+        self.quantised, self.params, self.matrices = quantised, params, matrices
+        self.nodes = [node for node in quantised.graph.nodes if not isinstance(node, IN_PLACE)]
+        self._joined, self._cycles_of = {}, {}
+
+    def _chain(self, first, end):
+        """The chain of the nodes ``first`` to ``end`` - 1, or ``None`` where they cannot be one."""
+        key = first, end
+        if key not in self._joined:
+            some = Joined(self.nodes[first:end])
+            able = may_join(self.quantised.graph, some.nodes) and _holds(
+                self.quantised, self.params, some, self.matrices
+            )
+            self._joined[key] = some if able else None
+        return self._joined[key]
+
+    def _cycles(self, chains):
+        key = tuple(id(chain) for chain in chains)
+        if key not in self._cycles_of:
+            self._cycles_of[key] = _cycles(self.quantised, self.params, chains)
+        return self._cycles_of[key]
+
+    def chains(self, others):
+        """Chains among the nodes that are not in ``others``."""
+        taken = {node.name for some in others for node in some.nodes}
+        chains, nodes = [], self.nodes
+        lowest, first = self._cycles([]), 0
+        while first < len(nodes):
+            best = None
+            for end in range(first + 2, min(first + _MOST, len(nodes)) + 1):
+                if taken & {node.name for node in nodes[first:end]}:
+                    break
+                some = self._chain(first, end)
+                if some is None:
+                    continue
+                cycles = self._cycles([*chains, some])
+                if cycles < lowest:
+                    best, lowest = some, cycles
+            if best is not None:
+                chains.append(best)
+            first += len(best.nodes) if best else 1
+        return chains
 
 
-def _side_by_side(quantised, params, writer, matrices, room):
+def _side_by_side(finder, writer, room):
     """Ways to have layers side by side, lists of :class:`Joined`, the one with stages first: in
     every stretch that can be, from one of the nodes on that a single tensor leads to; the rest in
     chains. Their plans are empty and say what the core with most to do has to do."""
-    graph, first = quantised.graph, 0
-    nodes = [node for node in graph.nodes if not isinstance(node, IN_PLACE)]
+    quantised, params, matrices = finder.quantised, finder.params, finder.matrices
+    graph, nodes, first = quantised.graph, finder.nodes, 0
     while first < len(nodes) and params["cores"] > 1:
         end = next(
             (end for end in range(len(nodes), first + 1, -1) if may_join(graph, nodes[first:end])),
@@ -118,7 +149,7 @@ def _side_by_side(quantised, params, writer, matrices, room):
                 )
                 == 1
             ):
-                chains = _chains(quantised, params, [Joined(some)])
+                chains = finder.chains([Joined(some)])
                 found = []
                 for cycles, homes in cuts(graph, some, writer.size, matrices, params):
                     stages = stages_of(graph, some, homes, writer.size, matrices, params)

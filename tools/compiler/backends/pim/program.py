@@ -117,7 +117,7 @@ class ProgramWriter:
             except KernelError as error:
                 # What a layer allocates is called by its name.
                 text = str(error).removeprefix(f"{node.name}: ")
-                raise LoweringError(f"{node.name}: {text}") from None
+                raise LoweringError(text, node.name) from None
             self._meet()
             for core, mark in zip(self.cores, marks, strict=True):
                 core.used = mark

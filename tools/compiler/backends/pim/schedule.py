@@ -21,6 +21,8 @@ _CROSSED, _MEET, _SETTLE, _LATENCY = 6, 24, 24, 60
 #: begin.
 _AHEAD, _START = 14, 12
 _FAR = 1 << 60
+#: Share of its cycles below which a plan has to come for the memory of another row.
+_GAIN = 0.997
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,13 @@ class _Core:
 
 class Play:
     """One run of the clocks with rings of given sizes; ``stuck``: rings that were full when nothing
-    went on."""
+    went on; ``limit``: it is given up as soon as it must take so many cycles."""
 
-    def __init__(self, stages, slots):
-        self.stages, self.slots = stages, slots
+    def __init__(self, stages, slots, limit=float("inf")):
+        self.stages, self.slots, self.limit = stages, slots, limit
+        self.late = False
+        # Cycles that each core's units have still to do.
+        self.owed = {core: list(stages.loads_of_units(core)) for core in stages.cores}
         self.cores = {core: self._core(core) for core in stages.cores}
         self.ready = {}  # (core, tensor, row) -> when it stands
         self.left = {key: Counter(rows) for key, rows in stages.uses.items()}
@@ -89,7 +94,7 @@ class Play:
         return _Core()
 
     def run(self):
-        """Cycles until all is done, or ``None``."""
+        """Cycles until all is done, or ``None``; what is given up is ``late``."""
         best = {core: None for core in self.cores}
         dirty = set(self.cores)
         while True:
@@ -106,6 +111,8 @@ class Play:
                 dirty = {way[1], way[2]}
             elif core is not None:
                 self._work(core, *best[core])
+                if self.late:
+                    return None
                 dirty = {core}
             else:
                 break
@@ -216,6 +223,11 @@ class Play:
         parts = stages.parts(node)
         core.steps.append(Step("part", node.output, row))
         ends = self._do(core, parts[at], when)
+        if self.limit < _FAR:
+            unit = 0 if parts[at].matrix else 1
+            self.owed[number][unit] -= parts[at].cycles
+            busy = core.matrix if parts[at].matrix else core.vector
+            self.late = busy + self.owed[number][unit] >= self.limit
         if at + 1 < len(parts):
             core.row = node, row, at + 1
             return
@@ -291,8 +303,8 @@ def plan_stages(stages, room, *, spare=True):
     for key in sorted(slots) if spare else ():
         more = {**slots, key: slots[key] + 1}
         if slots[key] < len(stages.ranks[key]) and stages.fits(more, room):
-            tried = Play(stages, more)
+            tried = Play(stages, more, _GAIN * cycles)
             found = tried.run()
-            if found is not None and found < 0.997 * cycles:
+            if found is not None and found < _GAIN * cycles:
                 slots, cycles, play = more, found, tried
     return Plan({number: core.steps for number, core in play.cores.items()}, slots, cycles)

@@ -147,15 +147,14 @@ class Stages:
             )
         ]
 
-    def load(self, core):
-        """Cycles that the matrix unit of a core has work for."""
-        return sum(
-            part.cycles
-            for node in self.on(core)
-            for part in self.parts(node)
-            if part.matrix
-            for _ in self.made(node, core)
-        )
+    def loads_of_units(self, core):
+        """Cycles that the matrix unit and the vector unit of a core have work for."""
+        found = [0, 0]
+        for node in self.on(core):
+            rows = len(self.made(node, core))
+            for part in self.parts(node):
+                found[0 if part.matrix else 1] += rows * part.cycles
+        return found
 
     def least(self):
         """Rows of every ring that the makers of a row want at once, (core, tensor name) ->

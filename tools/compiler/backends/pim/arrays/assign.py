@@ -100,12 +100,13 @@ def assign(needs, params):
     found = _packed(needs, copies, params)
     if isinstance(found, Need):
         raise LoweringError(
-            f"{found.name}: takes {found.arrays} arrays, {found.biases} biases and "
+            f"takes {found.arrays} arrays, {found.biases} biases and "
             f"{found.groups} groups of a core; the network takes "
             f"{sum(n.arrays for n in needs)} arrays, there are {params['cores']} x "
             f"{params['arrays']} of {params['xb_rows']} x "
             f"{params['xb_cols']}, {params['bias_words']} biases and {params['groups']} groups "
-            f"a core"
+            f"a core",
+            found.name,
         )
     copies, found = _grown(needs, copies, found, params)
     # What gains most for its arrays need not be the best of all: take copies away where others then

@@ -68,10 +68,11 @@ def _each(quantised, p, together):
             if any(m.shape[0] > MOST_ROWS or m.arrays(p) > MOST_ARRAYS for m in matrices):
                 largest = max(matrices, key=lambda m: m.arrays(p))
                 raise LoweringError(
-                    f"{node.name}: a neighbourhood of {largest.shape[0]} values for "
+                    f"a neighbourhood of {largest.shape[0]} values for "
                     f"{largest.outputs} channels takes "
                     f"{largest.arrays(p)} arrays, a group has at most {MOST_ROWS} rows and "
-                    f"{MOST_ARRAYS} arrays"
+                    f"{MOST_ARRAYS} arrays",
+                    node.name,
                 )
             # Channels of the result may be different cores', but where nodes run together a core
             # makes whole rows.
@@ -97,7 +98,7 @@ def _each(quantised, p, together):
                 cols = min(wide, out - first)
                 pieces = dense_pieces(rows, cols, p)
                 if not pieces:
-                    raise LoweringError(f"{node.name}: {cols} columns of {rows} rows fit no group")
+                    raise LoweringError(f"{cols} columns of {rows} rows fit no group", node.name)
                 arrays = sum(-(-n // p["xb_rows"]) for _, n in pieces)
                 found.append(
                     (

@@ -37,10 +37,10 @@ def load_cycles(writer, weights=False):
     return found
 
 
-def program_cycles(writer, weights=False):
+def program_cycles(writer, weights=False, most=float("inf")):
     """(cycles, bytes of main memory) of each stretch of a program that is written; LOAD counts to
-    the first; ``weights``: see
-    :func:`load_cycles`."""
+    the first; ``weights``: see :func:`load_cycles`. Nothing of a program that takes ``most`` cycles
+    or more."""
     cores = writer.cores
     marks = [[after[k] for _, _, after in writer.stretches] for k in range(len(cores))]
     ends = play(
@@ -50,6 +50,7 @@ def program_cycles(writer, weights=False):
         writer.params,
         load_cycles(writer, weights),
         BEAT,
+        most,
     )
     return [
         (round(end - before), moved)
@@ -57,13 +58,14 @@ def program_cycles(writer, weights=False):
     ]
 
 
-def played(quantised, params, joined):
+def played(quantised, params, joined, most=float("inf")):
     """Cycles of the program that :class:`~.program.ProgramWriter` makes with ``joined``; infinite
-    where it cannot."""
+    where it cannot, or where they are ``most`` or more."""
     writer = ProgramWriter(quantised, params, joined)
     try:
         writer.place_all(1 << 20)
         writer.write()
     except LoweringError:
         return float("inf")
-    return sum(cycles for cycles, _ in program_cycles(writer))
+    stretches = program_cycles(writer, most=most)
+    return sum(cycles for cycles, _ in stretches) if stretches else float("inf")

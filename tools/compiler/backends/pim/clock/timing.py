@@ -15,7 +15,7 @@ from .clocks import Clock, Memory
 __all__ = ["play"]
 
 
-def play(codes, groups, marks, params, load, beat):
+def play(codes, groups, marks, params, load, beat, most=float("inf")):
     """(cycle of the run at which it ends, bytes of main memory it moves) of each stretch of a
     program.
 
@@ -27,6 +27,7 @@ def play(codes, groups, marks, params, load, beat):
     params : build parameters
     load : cycles of LOAD
     beat : bytes that main memory gives in a cycle
+    most : cycles from which on nothing is given, and the rest not looked at
     """
     memory = Memory(beat)
     cores = [
@@ -37,6 +38,9 @@ def play(codes, groups, marks, params, load, beat):
     for core in cores:
         heappush(ready, (core.now, core.number))
     while ready:
+        # Stretches are rounded one by one.
+        if ready[0][0] > most + len(marks[0]):
+            return []
         core = cores[heappop(ready)[1]]
         waits = core.advance(ready[0][0] if ready else None)
         if waits is None:
