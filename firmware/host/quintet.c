@@ -965,15 +965,21 @@ static double nearest(double value)
     return sum - 6755399441055744.0;
 }
 
+static double offset_of(const struct quintet_tensor *tensor, uint32_t element)
+{
+    return tensor->offset_count ? tensor->offset[element % tensor->offset_count] : 0.0;
+}
+
 void quintet_quantise(const struct quintet_tensor *tensor, const float *values, void *numbers)
 {
-    if (tensor->type == QUINTET_FLOAT) {
-        memcpy(numbers, values, sizeof(float) * tensor->elements);
-        return;
-    }
     double high = (double)((1u << (tensor->bits - 1)) - 1u), low = -high - 1;
     for (uint32_t i = 0; i < tensor->elements; i++) {
-        double value = (double)values[i] / tensor->step;
+        double value = (double)values[i] - offset_of(tensor, i);
+        if (tensor->type == QUINTET_FLOAT) {
+            ((float *)numbers)[i] = (float)value;
+            continue;
+        }
+        value /= tensor->step;
         /* NaN fails both comparisons and becomes the lowest number. */
         value = value >= high ? high : value >= low ? nearest(value) : low;
         if (tensor->type == QUINTET_INT8)
@@ -987,15 +993,17 @@ void quintet_quantise(const struct quintet_tensor *tensor, const float *values, 
 
 void quintet_dequantise(const struct quintet_tensor *tensor, const void *numbers, float *values)
 {
-    if (tensor->type == QUINTET_FLOAT) {
-        memcpy(values, numbers, sizeof(float) * tensor->elements);
-        return;
-    }
     for (uint32_t i = 0; i < tensor->elements; i++) {
-        double number = tensor->type == QUINTET_INT8    ? ((const int8_t *)numbers)[i]
-                        : tensor->type == QUINTET_INT16 ? ((const int16_t *)numbers)[i]
-                                                        : ((const int32_t *)numbers)[i];
-        values[i] = (float)(number * tensor->step);
+        double value;
+        if (tensor->type == QUINTET_FLOAT) {
+            value = (double)((const float *)numbers)[i];
+        } else {
+            value = tensor->type == QUINTET_INT8    ? ((const int8_t *)numbers)[i]
+                    : tensor->type == QUINTET_INT16 ? ((const int16_t *)numbers)[i]
+                                                    : ((const int32_t *)numbers)[i];
+            value *= tensor->step;
+        }
+        values[i] = (float)(value + offset_of(tensor, i));
     }
 }
 

@@ -135,7 +135,8 @@ struct quintet_planes {
 enum quintet_type { QUINTET_INT8, QUINTET_INT16, QUINTET_INT32, QUINTET_FLOAT };
 
 /* A tensor in main memory. Its elements are in C order of `shape`, the first axis of which counts
- * the inputs of a run. A number n stands for n * step; a QUINTET_FLOAT tensor holds float. */
+ * the inputs of a run. A number n stands for n * step, or, where there is an offset, for n * step
+ * plus the offset of its place on the last axis; a QUINTET_FLOAT tensor holds float. */
 struct quintet_tensor {
     const char *name;
     uint32_t address;
@@ -145,6 +146,8 @@ struct quintet_tensor {
     uint8_t bits;           /* the numbers' width, at most that of the type */
     enum quintet_type type;
     double step;
+    const double *offset;   /* one for each place on the last axis, where offset_count > 0 */
+    uint32_t offset_count;
     const struct quintet_strip *strips;
     uint32_t strip_count;
     const struct quintet_planes *planes; /* instead of strips, where plane_count > 0 */

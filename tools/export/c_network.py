@@ -239,6 +239,8 @@ def _describe(title, ports, tensors):
         shape = ", ".join(map(str, place.layout.shape))
         step = "float" if scale is None else f"{scale.bits} bits, a number n stands for n * step"
         lines.append(f" *   {symbol}: {_comment(port.name)}, {dtype} [{shape}], {step}")
+        if port.offset is not None:
+            lines.append(" *     less an offset for each place on the last axis")
         lines.append(
             f" *     axes behind the first are axes {', '.join(map(str, port.order))} of the "
             f"network's [{', '.join(map(str, port.shape))}]"
@@ -259,6 +261,8 @@ def _tensor_tables(name, field, tensors):
         planes, strips = _planes(layout), _strips(layout)
         lines += _table("struct quintet_planes", f"{own}_planes", planes)
         lines += _table("struct quintet_strip", f"{own}_strips", strips)
+        offset = [repr(float(value)) for value in port.offset or ()]
+        lines += _table("double", f"{own}_offset", offset)
         bits = layout.width if planes else 8 * np.dtype(dtype).itemsize
         rows += [
             "{",
@@ -270,6 +274,7 @@ def _tensor_tables(name, field, tensors):
             f"    .bits = {bits if scale is None or planes else scale.bits},",
             f"    .type = {_TYPES[dtype]},",
             f"    .step = {1.0 if scale is None else float(scale.step)!r},",
+            *_member("offset", f"{own}_offset", len(offset)),
             *_member("strips", f"{own}_strips", len(strips)),
             *_member("planes", f"{own}_planes", len(planes)),
             "},",

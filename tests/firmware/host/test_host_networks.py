@@ -131,6 +131,19 @@ def test_outputs_are_those_of_a_session(name, tmp_path):
     assert host.repeats == 0
 
 
+def test_inputs_far_from_zero(tmp_path):
+    """The host subtracts their mean, as a session does."""
+    inputs = 300 + 5 * np.random.default_rng(4).normal(size=(12, 24)).astype("f4")
+    network = Network(tmp_path, dense_network(tmp_path / "d.onnx"), "opu", "sim", inputs)
+    assert network.compiled.plan.inputs[0].offset is not None
+    with network.compiled.open("model:opu?preset=sim") as session:
+        expected = session(inputs)
+    host = network.host()
+    host.call("load", network.network)
+    found = network.infer(host, inputs)
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected.astype("f4"))
+
+
 @pytest.fixture(scope="module")
 def dense(tmp_path_factory):
     return case(tmp_path_factory.mktemp("dense"), "opentpu")
