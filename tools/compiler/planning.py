@@ -281,6 +281,7 @@ def _steps(made, calibration, options, progress):
                 bits=options.bits,
                 equalise=options.equalise,
                 percentile=100 if options.dry else options.percentile,
+                quick=options.dry,
             )
             parts.append(quantised)
             steps.append(quantised)

@@ -26,7 +26,9 @@ __all__ = ["check_bits", "quantise"]
 _ROUNDS, _FEW = 2, 8
 
 
-def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentile=None):
+def quantise(
+    graph, backend, calibration, *, bits=None, equalise=True, percentile=None, quick=False
+):
     """A network in a machine's numbers.
 
     Parameters
@@ -40,6 +42,8 @@ def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentil
     equalise : bool, whether channels are scaled between layers
     percentile : of the sizes of a tensor's elements, in percent: what lies above is cut;
         ``None``: ranges by least squared error
+    quick : bool, weights are rounded to the nearest and no mean is corrected: for numbers that
+        nobody computes with
 
     Returns
     -------
@@ -57,7 +61,7 @@ def quantise(graph, backend, calibration, *, bits=None, equalise=True, percentil
     graph = copy_of(backend.prepare(graph))
     if backend.floating:
         return Quantised(graph=graph)
-    return _Quantiser(graph, backend, values, bits, percentile).run(equalise)
+    return _Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
 
 
 def check_bits(bits, parts):
@@ -80,7 +84,8 @@ class _Quantiser:
     """What :func:`quantise` works with: ``graph`` (its nodes are replaced, never changed),
     ``result``, ``scales``, and of each node its ``arithmetic``."""
 
-    def __init__(self, graph, backend, values, bits, percentile):
+    def __init__(self, graph, backend, values, bits, percentile, quick):
+        self._rounds, self._feedback = (0, False) if quick else (_ROUNDS, True)
         self.graph, self.backend, self.values = graph, backend, values
         self.result = Quantised(graph=graph)
         self.arithmetic = {node.name: backend.arithmetic(graph, node) for node in graph.nodes}
@@ -235,7 +240,15 @@ class _Quantiser:
         if sums and bounded(node.activation) and better_apart(scale.bits, sums, scale.step):
             self.result.apart.append(node.name)
         shift, lost = fit_shifts(rows, bias, power, source.step, scale.step, numbers)
-        integer = make_integer(node, bias, shift, source.step, scale.step, numbers, seen)
+        integer = make_integer(
+            node,
+            bias,
+            shift,
+            source.step,
+            scale.step,
+            numbers,
+            seen if self._feedback else None,
+        )
         self.result.layers[node.name] = integer
         self._note(
             node.name,
@@ -245,7 +258,7 @@ class _Quantiser:
             f"result",
         )
         corrected = bias
-        for _ in range(_ROUNDS):
+        for _ in range(self._rounds):
             whole = self.walk.run_whole(node, self.result)
             corrected = corrected + mean_error(self.walk.real[node.output], whole, scale)
             integer.bias, integer.bias_shift = integer_bias(corrected, shift, scale.step, numbers)

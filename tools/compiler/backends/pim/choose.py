@@ -36,19 +36,28 @@ def choose_joined(quantised, params):
     finder = _Chains(quantised, params, matrices)
     room = {core: params["lmem_bytes"] for core in range(params["cores"])}
 
+    def bound(joined):
+        least = Plan({}, {}, joined[0].stages.busiest())
+        return _cycles(quantised, params, [replace(joined[0], plan=least), *joined[1:]])
+
     def planned(found):
-        """With plans in place of what the cores have to do at least, the best first; without those
-        that local memories do not hold."""
-        plans = [(plan_stages(joined[0].stages, room), joined) for joined in found]
-        found = [
-            [replace(joined[0], plan=plan), *joined[1:]]
-            for plan, joined in plans
-            if plan is not None
-        ]
-        return sorted(found, key=lambda joined: _cycles(quantised, params, joined))
+        """The best of ``found`` with plans in place of what the cores have to do at least; without
+        those that local memories do not hold. What cannot come among the best is not planned."""
+        bounds = [bound(joined) for joined in found]
+        best = []  # (cycles, number among those found, joined)
+        for number in sorted(range(len(found)), key=lambda number: bounds[number]):
+            if len(best) == _TRIED and bounds[number] > best[-1][0]:
+                break
+            joined = found[number]
+            plan = plan_stages(joined[0].stages, room)
+            if plan is not None:
+                joined = [replace(joined[0], plan=plan), *joined[1:]]
+                best.append((_cycles(quantised, params, joined), number, joined))
+                best = sorted(best, key=lambda entry: entry[:2])[:_TRIED]
+        return [joined for _, _, joined in best]
 
     # What looks best is looked at closer, step by step.
-    found = planned(_side_by_side(finder, writer, room))[:_TRIED]
+    found = planned(list(_side_by_side(finder, writer, room)))
     candidates = [finder.chains([])]
     for joined in found:
         candidates.append(joined)

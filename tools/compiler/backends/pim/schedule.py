@@ -59,8 +59,12 @@ class _Core:
 
 
 class Play:
-    """One run of the clocks with rings of given sizes; ``stuck``: rings that were full when nothing
-    went on; ``limit``: it is given up as soon as it must take so many cycles."""
+    """One run of the clocks with rings of given sizes, given up as soon as it must take ``limit``
+    cycles.
+
+    ``stuck``: rings that were full when nothing went on; ``full``: those that were at any time when
+    a row was to come; ``late``: whether it was given up.
+    """
 
     def __init__(self, stages, slots, limit=float("inf")):
         self.stages, self.slots, self.limit = stages, slots, limit
@@ -88,7 +92,7 @@ class Play:
             for node in stages.nodes
             for y in stages.rows.get(node.output, ())
         }
-        self.stuck = set()
+        self.stuck, self.full = set(), set()
 
     def _core(self, number):
         return _Core()
@@ -128,7 +132,10 @@ class Play:
     def _room(self, core, name, row):
         """Whether the ring has a place for a row: what lies there has been read by all."""
         before = self.stages.ranks[core, name][row] - self.slots[core, name]
-        return before < 0 or not self.left[core, name][self.at_slot[core, name][before]]
+        if before < 0 or not self.left[core, name][self.at_slot[core, name][before]]:
+            return True
+        self.full.add((core, name))
+        return False
 
     def _best(self, number):
         """(when, order, what) of the first thing that a core can do by itself, or ``None``."""
@@ -302,7 +309,8 @@ def plan_stages(stages, room, *, spare=True):
     # Rows to spare let a core go on while its neighbour is busy.
     for key in sorted(slots) if spare else ():
         more = {**slots, key: slots[key] + 1}
-        if slots[key] < len(stages.ranks[key]) and stages.fits(more, room):
+        # A ring that was never full changes nothing by being larger.
+        if key in play.full and slots[key] < len(stages.ranks[key]) and stages.fits(more, room):
             tried = Play(stages, more, _GAIN * cycles)
             found = tried.run()
             if found is not None and found < _GAIN * cycles:

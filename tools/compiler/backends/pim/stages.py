@@ -156,6 +156,10 @@ class Stages:
                 found[0 if part.matrix else 1] += rows * part.cycles
         return found
 
+    def busiest(self):
+        """Cycles of the unit that has most to do: no plan takes fewer."""
+        return max(max(self.loads_of_units(core)) for core in self.cores)
+
     def least(self):
         """Rows of every ring that the makers of a row want at once, (core, tensor name) ->
         number."""
