@@ -18,6 +18,7 @@ from quintet.tools.compiler.backends.pim.arrays.assign import Need, assign
 from quintet.tools.compiler.backends.pim.clock.estimate import load_cycles, program_cycles
 from quintet.tools.compiler.backends.pim.joined import may_join
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
+from quintet.tools.compiler.evaluate import run_graph
 from tests.tools.compiler.machine import random_numbers, random_quantised, run_lowered
 from tests.tools.compiler.networks import Builder
 
@@ -102,6 +103,21 @@ def test_pools_concat_and_dense():
     made.dense(70, relu=True)
     made.dense(5)
     check(made.finish(made.here, c))
+
+
+@pytest.mark.parametrize("places", [(1, 2047), (1, 2048), (1, 2053), (47, 47)])
+def test_averages_of_maps_of_any_number_of_places(places):
+    """More than one vavg takes come in two steps, the first with zeros behind a map that no window
+    divides; its weights make the mean that of the places alone."""
+    made = Builder("mean", (*places, 2))
+    made.add(g.AveragePool, made.here, window=places, stride=(1, 1))
+    graph = made.finish()
+    check(graph, count=1)
+    values = np.random.default_rng(3).normal(size=(1, *places, 2))
+    (source,), (result,) = graph.inputs, graph.outputs
+    prepared = backend_of(SMALL).prepare(graph)
+    mean = run_graph(prepared, {source.tensor: values})[result.tensor]
+    np.testing.assert_allclose(mean.reshape(1, 2), values.mean(axis=(1, 2)), atol=1e-12)
 
 
 def test_dense_of_many_rows_adds_up_parts():
