@@ -255,8 +255,8 @@ def test_verilog_takes_an_example_for_its_bench(quintet, here):
             "no such example: example:digits/cnn.onx; did you mean example:digits/cnn.onnx?",
         ),
         (
-            "example:opu/smll/small.s",
-            "did you mean example:opu/small/small.s or example:imagine/small/small.s?",
+            "example:opu/tiny/small.s",
+            "; did you mean example:opu/small/small.s?",
         ),
     ],
     ids=["nothing", "outside", "no data", "misspelled", "folder misspelled"],
