@@ -17,6 +17,7 @@ from ...gateware.isa.parameters import elaborating
 from ...gateware.processes import run_child
 from ...gateware.shell.settle import settle
 from .cache import BuildCache
+from .pace import Pace
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .registers import register_table, write_registers
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
@@ -256,7 +257,8 @@ def build_library(
     include : folders of further headers the harness uses
     trace : bool, keep the names of all signals for a VCD (several times slower to run)
     cache : :class:`BuildCache` or folder
-    progress : callable(str), told before each step that is not in the cache
+    progress : callable(str), told before each step that is not in the cache, and every few seconds
+        how long the C++ compiler has been at work, of how much by its pace so far on this machine
     made_from : callable giving a text that names all that ``top`` is made from,
         or ``None`` where that is not known (:func:`~.sources.made_from`). A design of the same text
         is not elaborated again
@@ -311,25 +313,26 @@ def build_library(
     )
 
     def build(folder):
-        say("compiling C++ to a library")
         for name, data in sources.items():
             (folder / name).write_bytes(data)
         for name in ("design.h", "design.cc", "features.hpp", "ports.hpp", "register_table.hpp"):
             (folder / name).write_bytes((generated / name).read_bytes())
-        _run(
-            [
-                *compiler.command,
-                *flags,
-                "-I.",
-                f"-I{generated}",
-                f"-I{runtime}",
-                harness.name,
-                "-o",
-                "library.so",
-            ],
-            folder,
-            compiler.command[0],
-        )
+        size = (generated / "design.cc").stat().st_size
+        with Pace(cache.folder, compiler.identity).told(say, "compiling C++ to a library", size):
+            _run(
+                [
+                    *compiler.command,
+                    *flags,
+                    "-I.",
+                    f"-I{generated}",
+                    f"-I{runtime}",
+                    harness.name,
+                    "-o",
+                    "library.so",
+                ],
+                folder,
+                compiler.command[0],
+            )
         for path in folder.iterdir():
             if path.name != "library.so":
                 path.unlink()
