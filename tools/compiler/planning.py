@@ -31,7 +31,8 @@ class Options:
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
     nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at
     most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
-    looked at, so that scales are taken as they come, of few inputs.
+    looked at, so that scales are taken as they come, of few inputs, weights are rounded to the
+    nearest, and no program has a twin.
     """
 
     bits: int | None = None

@@ -16,6 +16,7 @@ from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.plan import HostStep
 from quintet.tools.compiler.planning import Options, _own_node, compile_graph, outline
+from quintet.tools.compiler.quantise import integers, quantiser
 from quintet.tools.compiler.target_build import target_build
 from quintet.tools.compiler.verification import random_inputs, verify_plan
 from quintet.tools.targets import open_target
@@ -143,3 +144,16 @@ def test_nodes_at_fault_are_named_as_in_the_network():
     assert len(pieces) > 2
     assert {_own_node(made, name).name for name in pieces} == {"dense_0"}
     assert _own_node(made, None) is None and _own_node(made, "elsewhere") is None
+
+
+def test_a_dry_run_searches_no_numbers_and_writes_no_twin(monkeypatch):
+    made = Builder("small", (8, 8, 3), 1)
+    made.conv(8, (3, 3), relu=True)
+    graph, build = made.finish(), target_build("model:pim")
+    whole = compile_graph(graph, build)
+    monkeypatch.setattr(integers, "round_with_feedback", None)
+    monkeypatch.setattr(quantiser, "mean_error", None)
+    dry = compile_graph(graph, build, options=Options(dry=True))
+    assert dry.cycles == whole.cycles
+    assert [step.twin for step in dry.machine_steps] == [None]
+    assert [step.twin is not None for step in whole.machine_steps] == [True]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's layers side by side: rows that go from core to core, and the clocks that choose them."""
 
+from collections import Counter
 from contextlib import contextmanager
 from unittest import mock
 
@@ -16,10 +17,15 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.pim import choose
 from quintet.tools.compiler.backends.pim.arrays.matrices import matrices_of
 from quintet.tools.compiler.backends.pim.arrays.needs import empty_numbers
+from quintet.tools.compiler.backends.pim.backend import PIMBackend
+from quintet.tools.compiler.backends.pim.clock.clocks import Clock
+from quintet.tools.compiler.backends.pim.clock.estimate import played
 from quintet.tools.compiler.backends.pim.clock.timing import play
-from quintet.tools.compiler.backends.pim.schedule import plan_stages
+from quintet.tools.compiler.backends.pim.program import ProgramWriter
+from quintet.tools.compiler.backends.pim.schedule import Play, plan_stages
 from quintet.tools.compiler.backends.pim.stages import Stages
 from quintet.tools.kernels.pim.builder import CoreBuilder
+from tests.tools.compiler.machine import random_quantised
 from tests.tools.compiler.networks import Builder
 from tests.tools.compiler.test_pim_backend import PARAMS, chains, check
 
@@ -219,6 +225,67 @@ def test_moved_bytes_are_those_of_code_and_transfers():
 def test_nothing_runs_together_where_no_program_can_be_written():
     with mock.patch.object(choose, "played", lambda *_: float("inf")):
         assert len(check(residual(), PARAMS).layers) == len(residual().nodes)
+
+
+def test_no_chain_is_judged_twice():
+    judged, holds = Counter(), choose._holds
+
+    def counted(quantised, params, chain, matrices):
+        judged[tuple(node.name for node in chain.nodes)] += 1
+        return holds(quantised, params, chain, matrices)
+
+    with mock.patch.object(choose, "_holds", counted):
+        check(residual(), PARAMS, count=1)
+    assert judged and max(judged.values()) == 1
+
+
+def test_plans_are_those_of_a_search_that_tries_everything():
+    """Rings that were never full are not enlarged, and tries that cannot gain are given up."""
+    graph = residual()
+    homes = [(k % 2,) for k in range(len(graph.nodes))]
+    room, run, steps = dict.fromkeys(range(2), PARAMS["lmem_bytes"]), Play.run, []
+
+    def counted(play):
+        found = run(play)
+        steps.append(sum(len(core.steps) for core in play.cores.values()))
+        return found
+
+    def everything(play):
+        play.limit = float("inf")
+        found = counted(play)
+        play.full = set(play.slots)
+        return found
+
+    plans, work = [], []
+    for how in (counted, everything):
+        steps.clear()
+        with mock.patch.object(Play, "run", how):
+            plans.append(plan_stages(stages_of(graph, homes), room))
+        work.append(sum(steps))
+    assert plans[0] == plans[1]
+    assert work[0] < 0.8 * work[1]
+
+
+def test_programs_are_given_up_once_they_take_too_long():
+    backend = PIMBackend(params=PARAMS, memory_size=1 << 20)
+    quantised = random_quantised(backend.prepare(residual()), backend, 0)
+    cycles = played(quantised, PARAMS, [])
+    assert played(quantised, PARAMS, [], cycles + 100) == cycles
+    with mock.patch.object(Clock, "advance", autospec=True, side_effect=Clock.advance) as whole:
+        played(quantised, PARAMS, [])
+    with mock.patch.object(Clock, "advance", autospec=True, side_effect=Clock.advance) as half:
+        assert played(quantised, PARAMS, [], cycles // 2) == float("inf")
+    assert half.call_count < 0.7 * whole.call_count
+
+
+def test_a_twin_is_written_once():
+    backend = PIMBackend(params=PARAMS, memory_size=1 << 20)
+    quantised = random_quantised(backend.prepare(residual()), backend, 0)
+    lowered, write = backend.lower(quantised), ProgramWriter.write
+    with mock.patch.object(ProgramWriter, "write", autospec=True, side_effect=write) as written:
+        twin = backend.twin(quantised, lowered, -(-lowered.memory // 64) * 64)
+    assert written.call_count == 1
+    assert [layer.cycles for layer in twin.layers] == [layer.cycles for layer in lowered.layers]
 
 
 @pytest.mark.long
