@@ -123,9 +123,12 @@ class VirtualPipe:
     ----------
     name : str
     bytes_per_second : float, or ``None`` for the byte pipe
+    served : False; no server tells the time
     silence : int, cycles without a byte after which a read returns
     epoch : int, cycle from which :meth:`now` counts
     """
+
+    served = False
 
     def __init__(self, board, name, bytes_per_second):
         self._board = board

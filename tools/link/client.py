@@ -22,6 +22,7 @@ from .call import Call
 from .crc import combine
 from .errors import BoardError, LinkError
 from .frames import Answer, Decoder, Request, as_runs
+from .pace import RoundTrips
 
 __all__ = ["LinkClient"]
 
@@ -53,7 +54,8 @@ class LinkClient:
         ends with a :class:`LinkError`.
     retry : float
         Seconds of silence after which the unanswered requests are sent again. To it is added what
-        the line needs for the bytes in flight.
+        the line needs for the bytes in flight. Of a board whose time a server tells, these are the
+        most: it is learnt from round trips (``pace.py``).
     window : int
         Bytes of data in flight; limited to what the line carries in 30 ms.
     chunk : int
@@ -118,6 +120,7 @@ class LinkClient:
             True  # nothing was sent since the last call: noise may stand before the next frame
         )
         self._header = None
+        self._trips = RoundTrips()
 
     @property
     def damaged(self):
@@ -470,8 +473,9 @@ class LinkClient:
                 self._idle = True
                 self._send(request.encode(bytes([self._nonce, 0]), 0))
                 self.repeats += tries > 0
+                sent = self.pipe.now()
+                start = start if tries else sent
                 tries += 1
-                sent = now
             for answer in self._receive(min(sent + self._retry, start + self._timeout)):
                 if answer.operation != Operation.IDENTIFY or answer.session[0] != self._nonce:
                     continue

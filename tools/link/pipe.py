@@ -15,10 +15,13 @@ class Pipe:
         For messages.
     bytes_per_second : float or None
         What the line carries each way; ``None`` if it has no rate of its own.
+    served : bool
+        A server tells the time of the board behind it: :meth:`now` counts that time.
     """
 
     name = "pipe"
     bytes_per_second = None
+    served = False
 
     def write(self, data):
         """Sends all of ``data``. :class:`LinkError` if that is not possible."""

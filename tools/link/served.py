@@ -42,10 +42,18 @@ class ServedPipe(Pipe):
         self._ahead = 0.0  # and what it is behind the wall's clock at that moment
         pipe.write(b"\0" + encode_notice(Notice.HELLO, token.encode()))
 
+    @property
+    def served(self):
+        return self._told is not None
+
     def now(self):
         return self._pipe.now() if self._told is None else self._told + self._ahead
 
     def write(self, data):
+        # What was told while nobody read is over: the wait for an answer begins at the board's
+        # present.
+        while self.served and (told := self._pipe.read(1 << 16, 0)):
+            self._sort(told)
         self._pipe.write(data)
 
     def read(self, limit, timeout):

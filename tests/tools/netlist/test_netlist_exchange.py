@@ -17,7 +17,7 @@ INFO = b"QNTT" + bytes(range(1, 121))
 class _Pipe:
     """A board that answers at once; ``spoil`` changes what it sends."""
 
-    name, bytes_per_second = "a board", 300_000.0
+    name, bytes_per_second, served = "a board", 300_000.0, False
 
     def __init__(self, model, spoil=lambda sent: sent):
         self.model, self.spoil, self.sent, self.taken = model, spoil, bytearray(), 0

@@ -28,6 +28,7 @@ from quintet.tools.targets.link import LinkTarget
 from quintet.tools.targets.names import parse_target
 from quintet.tools.targets.sim import RETRY, TIMEOUT, SimTarget
 from tests.tools.tools_fake_board import FakeBoard
+from tests.tools.tools_slow_board import served
 
 
 def target_of(board, pipe=None):
@@ -232,6 +233,13 @@ def test_multiplier_that_is_dead(monkeypatch):
         )
 
 
+def test_served_board_is_measured_in_its_own_time():
+    with served(powered("icebreaker", "opentpu")) as name, open_target(name) as target:
+        test = SelfTest(target)
+        assert test.run() and test.ok, [finding for finding in test.findings if not finding.ok]
+        assert test.report()["kind"] == "sim"
+
+
 @pytest.mark.parametrize("ratio", [0.5, 1.25])
 def test_wrong_ratio_of_the_pll(ratio):
     board = powered("icebreaker", "opentpu")
@@ -277,6 +285,7 @@ class Small:
     """1 KiB of main memory, and nothing behind it."""
 
     info = SimpleNamespace(kind="sim", memory_size=1024, link={})
+    simulated = True
     client = SimpleNamespace(repeats=0, damaged=0)
 
     def __init__(self):
