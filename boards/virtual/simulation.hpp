@@ -3,6 +3,7 @@
 #pragma once
 #include "features.hpp"
 #include "design.h"
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -90,13 +91,14 @@ struct Simulation {
 	std::FILE *trace_file = nullptr;
 	uint64_t trace_from = 0;
 #endif
+	int trace_error = 0;          // errno of a write of the trace that failed; nothing is traced behind it
 
 	// Called before each edge of the second clock changes state, as `observe` is before those of the main one.
 	virtual void at_second() {}
 
 	virtual ~Simulation() {
 #if QUINTET_TRACE
-		if (trace_file) std::fclose(trace_file);
+		end_trace();
 #endif
 	}
 
@@ -180,10 +182,21 @@ struct Simulation {
 	void sample() {
 		settle();
 		vcd.sample(cycle);
-		std::fwrite(vcd.buffer.data(), 1, vcd.buffer.size(), trace_file);
+		const size_t size = vcd.buffer.size();
+		const bool lost = std::fwrite(vcd.buffer.data(), 1, size, trace_file) != size;
+		if (lost) trace_error = errno;
 		vcd.buffer.clear();
+		if (lost) end_trace(), fail("the trace cannot be written");
 	}
 #endif
+
+	// Writes out what is left of a trace; afterwards nothing is traced, and `trace_error` tells whether all was written.
+	void end_trace() {
+#if QUINTET_TRACE
+		if (trace_file && std::fclose(trace_file) && !trace_error) trace_error = errno;
+		trace_file = nullptr;
+#endif
+	}
 
 	// A VCD, one time unit a cycle, from cycle `from` on. False: cannot be written, or built without traces.
 	bool trace(const char *path, uint64_t from) {

@@ -2,6 +2,7 @@
 """A compiled design under Python's hand: ports by name, cycles, traces."""
 
 import ctypes
+import os
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from .compile import build_library, mangle
 from .fst import check_fst, write_fst
 from .native import Native, SimulationError
-from .views import write_views
+from .views import view_files, write_views
 
 __all__ = ["Simulation", "SimulationError", "TraceError"]
 
@@ -19,6 +20,8 @@ _C = {
     "quintet_cycle": (ctypes.c_uint64, [ctypes.c_void_p]),
     "quintet_error": (ctypes.c_char_p, [ctypes.c_void_p]),
     "quintet_clear_error": (None, [ctypes.c_void_p]),
+    "quintet_end_trace": (ctypes.c_int, [ctypes.c_void_p]),
+    "quintet_trace_error": (ctypes.c_int, [ctypes.c_void_p]),
     "quintet_trace": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]),
     "quintet_clocks": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64]),
     "quintet_settle": (None, [ctypes.c_void_p]),
@@ -51,7 +54,7 @@ class Simulation(Native):
     def __init__(self, library):
         self.library = library
         self.ports = library.ports
-        self._traced = None
+        self._traced = self._lost = None
         super().__init__(library.path, {**_C, **self.FUNCTIONS})
         self._handle = self.c.quintet_new()
         self._index = {name: self.c.quintet_port(name.encode()) for name in self.ports}
@@ -147,17 +150,38 @@ class Simulation(Native):
             )
         self._traced = vcd, path
 
+    def check(self):
+        """Raise the first broken rule, if any; :class:`TraceError` where the trace could not be
+        written (a full disk): then no file of it is left."""
+        if number := self.c.quintet_trace_error(self.handle):
+            raise self._trace_lost(os.strerror(number))
+        super().check()
+
     def close(self):
-        closes = self._handle is not None
+        if self._handle is None:
+            return
+        number = self.c.quintet_end_trace(self.handle)
         super().close()
-        if closes and self._traced is not None:
+        if self._traced is None:
+            return
+        if number:
+            raise self._trace_lost(os.strerror(number))
+        vcd, path = self._traced
+        try:
+            write_views(vcd, path)
+            if vcd != path:
+                write_fst(vcd, path)
+                vcd.unlink()
+        except (OSError, RuntimeError) as error:
+            raise self._trace_lost(getattr(error, "strerror", None) or str(error)) from None
+
+    def _trace_lost(self, reason):
+        """The error of a trace that cannot be written, whose files are removed."""
+        if self._traced is not None:
             vcd, path = self._traced
-            try:
-                write_views(vcd, path)
-                if vcd != path:
-                    write_fst(vcd, path)
-                    vcd.unlink()
-            except OSError as error:
-                raise TraceError(
-                    f"cannot write the trace {path}: {error.strerror or error}"
-                ) from None
+            for part in (vcd, path, *view_files(path)):
+                # Never a device or a link that stands in its place.
+                if part.is_file() and not part.is_symlink():
+                    part.unlink()
+            self._traced, self._lost = None, f"cannot write the trace {path}: {reason}"
+        return TraceError(self._lost)

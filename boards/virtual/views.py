@@ -9,7 +9,7 @@ GTKWave opens the first itself (``gtkwave run.vcd.gtkw``); Surfer runs the secon
 import re
 from pathlib import Path
 
-__all__ = ["chosen", "declared", "write_views"]
+__all__ = ["chosen", "declared", "view_files", "write_views"]
 
 _PORT = "(req__(valid|ready)|req__payload|r__(valid|ready)|w__(valid|ready)|ack__valid)"
 #: Group -> names of its signals, with their scopes; in this order, as far as a design has them.
@@ -53,6 +53,11 @@ def chosen(signals):
     return {"top": [name for name in signals if re.fullmatch(r"\w+\.\w+", name)]}
 
 
+def view_files(shown):
+    """The save files of the trace ``shown``: GTKWave's and Surfer's."""
+    return Path(f"{shown}.gtkw"), Path(f"{shown}.sucl")
+
+
 def write_views(vcd, shown):
     """Writes the save files of the trace ``shown``, whose signals the VCD ``vcd`` declares (of an
     FST the one that it is made of)."""
@@ -60,7 +65,8 @@ def write_views(vcd, shown):
 
     signals, shown = declared(vcd), Path(shown)
     groups = chosen(signals)
-    with open(f"{shown}.gtkw", "w", encoding="utf-8") as file:
+    gtkwave, surfer = view_files(shown)
+    with open(gtkwave, "w", encoding="utf-8") as file:
         save = GTKWSave(file)
         save.comment("made by quintet")
         # Beside this file, wherever both are taken to.
@@ -75,4 +81,4 @@ def write_views(vcd, shown):
         for group, names in groups.items()
         for line in (f"divider_add {group}", *(f"variable_add {name}" for name in names))
     ]
-    Path(f"{shown}.sucl").write_text("\n".join([*lines, "zoom_fit"]) + "\n", encoding="utf-8")
+    surfer.write_text("\n".join([*lines, "zoom_fit"]) + "\n", encoding="utf-8")

@@ -3,6 +3,9 @@
 in the trace."""
 
 import re
+import sys
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -107,3 +110,52 @@ def test_trace_that_went_is_one_error(traced, tmp_path):
     (tmp_path / "run.vcd").unlink()
     with pytest.raises(TraceError, match="cannot write the trace .*run.vcd: No such file"):
         board.close()
+
+
+def traced_board(trace):
+    return open_virtual(
+        "icebreaker", ROOM, preset=next(iter(ROOM.params.SPACE.presets)), trace=trace
+    )
+
+
+@contextmanager
+def full_disk(size):
+    """No file grows beyond ``size`` bytes."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no limit of a file's size")
+def test_trace_on_a_full_disk_ends_the_run_and_leaves_no_file(traced, tmp_path):
+    from quintet.boards.virtual.simulation import TraceError
+
+    path = tmp_path / "run.vcd"
+    board = traced_board(path)
+    told = f"^cannot write the trace {re.escape(str(path))}: File too large$"
+    with full_disk(100_000):
+        with pytest.raises(TraceError, match=told):
+            board.advance(100_000)
+        assert board.cycle < 100_000 and list(tmp_path.iterdir()) == []
+        with pytest.raises(TraceError, match=told):
+            board.advance(1)
+        board.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_trace_whose_last_bytes_find_no_space_is_one_error(traced, tmp_path):
+    from quintet.boards.virtual.simulation import TraceError
+
+    path = tmp_path / "run.vcd"
+    path.symlink_to("/dev/full")
+    board = traced_board(path)
+    with pytest.raises(TraceError, match="cannot write the trace .*run.vcd: No space left"):
+        try:
+            board.advance(10)
+        finally:
+            board.close()
+    assert path.is_symlink() and not path.with_name("run.vcd.gtkw").exists()
