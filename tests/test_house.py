@@ -174,8 +174,32 @@ def rooms_say_what_they_are(house):
             yield f"{folder}/__init__.py has no docstring"
 
 
+def children_end_with_us(house):
+    """What runs other programs ends them when it is ended: gateware/processes.py does."""
+    bare = ("run", "Popen", "call", "check_call", "check_output", "getoutput")
+    for path, tree in house.trees.items():
+        if path == "gateware/processes.py":
+            continue
+        for node in ast.walk(tree):
+            names = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.ImportFrom) and node.module == "subprocess"
+                else [node.attr]
+                if isinstance(node, ast.Attribute)
+                and isinstance(node.value, ast.Name)
+                and node.value.id == "subprocess"
+                else []
+            )
+            yield from (
+                f"{path}: subprocess.{name}, expected run_child of gateware/processes.py"
+                for name in names
+                if name in bare
+            )
+
+
 RULES = (
     direction,
+    children_end_with_us,
     rooms_apart,
     pure,
     no_circle,
@@ -216,6 +240,16 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
                 "gateware/c.py": "",
             },
             "boards/a.py imports tools/b.py",
+        ),
+        (
+            children_end_with_us,
+            {"tools/a.py": "import subprocess\ndef f():\n    subprocess.run([])\n"},
+            "tools/a.py: subprocess.run, expected run_child of gateware/processes.py",
+        ),
+        (
+            children_end_with_us,
+            {"boards/a.py": "from subprocess import PIPE, Popen\n"},
+            "boards/a.py: subprocess.Popen, expected run_child of gateware/processes.py",
         ),
         (
             rooms_apart,

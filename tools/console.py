@@ -15,6 +15,10 @@ from .text import visible, visible_lines
 
 __all__ = ["Console", "show"]
 
+#: What a whole command counts, and what bars count in all; other bars are of bytes.
+_WHOLE = ("builds", "cores", "tables")
+_COUNTED = (*_WHOLE, "inputs")
+
 
 def show(text="", end="\n", file=None):
     """Text on standard output, or on ``file``; what a file's names hold of control characters is
@@ -158,8 +162,9 @@ class Console:
     @contextmanager
     def progress(self):
         """Gives ``report(what, done, total, note)``; bars on a terminal, nothing elsewhere.
-        ``total`` ``None``: a spinner. ``what`` is ``"inputs"`` where these are counted, else bytes
-        are. ``note``: words beside it, in place of the count."""
+        ``total`` ``None``: a spinner. ``what`` is one of :data:`_COUNTED` where these are counted,
+        else bytes are; the bars of :data:`_WHOLE` stay beside those of their parts. ``note``: words
+        beside it, in place of the count."""
         if not is_terminal(sys.stderr):
             yield lambda what, done=0, total=None, note="": None
             return
@@ -181,9 +186,8 @@ class Console:
             what, note = visible(what), visible(note)
             bar.start()
             if what not in tasks:
-                for other in tasks.values():
-                    bar.remove_task(other)
-                tasks.clear()
+                for other in [name for name in tasks if name not in _WHOLE]:
+                    bar.remove_task(tasks.pop(other))
                 tasks[what] = bar.add_task(what, total=total, count="")
                 began[what] = (time.monotonic(), done)
             bar.update(
@@ -203,7 +207,7 @@ def _count(what, done, total, began):
     """The words beside a bar; ``began`` holds when it came, and how much was done then."""
     if not total:
         return ""
-    if what != "inputs":
+    if what not in _COUNTED:
         return f"{done / 1024:,.0f} of {total / 1024:,.0f} KiB"
     text, (since, before) = f"{done:,} of {total:,}", began[what]
     seconds = time.monotonic() - since

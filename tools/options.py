@@ -2,8 +2,9 @@
 """Options that several commands share."""
 
 from .errors import InputError
+from .outputs import check_folder
 
-__all__ = ["add_sizes", "add_trace", "open_named_room", "sizes"]
+__all__ = ["add_kept", "add_sizes", "add_trace", "check_kept", "open_named_room", "sizes"]
 
 
 def add_sizes(parser):
@@ -37,6 +38,26 @@ def open_named_room(name):
     from ..gateware.cores import open_room
 
     return open_room(name)
+
+
+def add_kept(parser, file, what):
+    """Options of commands that keep results as they come."""
+    parser.add_argument(
+        "--out", metavar="DIR", help=f"folder for {file}; {what} are kept there as they come"
+    )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on where an interrupted run into the same folder ended",
+    )
+
+
+def check_kept(args):
+    """Refuses what :func:`add_kept` offers where it cannot be: before anything that takes time."""
+    if args.out is not None:
+        check_folder(args.out, "--out")
+    elif args.resume:
+        raise InputError("--resume: expected --out too, the folder of the run that was interrupted")
 
 
 def add_trace(parser):

@@ -123,9 +123,9 @@ class VirtualPipe:
     ----------
     name : str
     bytes_per_second : float, or ``None`` for the byte pipe
+    served : False; no server tells the time
     silence : int, cycles without a byte after which a read returns
     epoch : int, cycle from which :meth:`now` counts
-    served : bool, whether a server tells the time: none does
     """
 
     served = False

@@ -11,8 +11,9 @@ uint64_t quintet_cycle(HARNESS *h) { return h->cycle; }
 const char *quintet_error(HARNESS *h) { return h->error.c_str(); }
 void quintet_clear_error(HARNESS *h) { h->error.clear(); h->checks.message.clear(); }
 int quintet_trace(HARNESS *h, const char *path, uint64_t from) { return h->trace(path, from); }
-void quintet_end_trace(HARNESS *h) { h->end_trace(); }
-int quintet_trace_failed(HARNESS *h) { return h->trace_failed; }
+// Ends a trace; the errno of its first write that failed, or 0.
+int quintet_end_trace(HARNESS *h) { h->end_trace(); return h->trace_error; }
+int quintet_trace_error(HARNESS *h) { return h->trace_error; }
 // `second` edges of the second clock in `main` cycles.
 void quintet_clocks(HARNESS *h, uint64_t second, uint64_t main) { h->second_edges = second, h->main_edges = main; }
 void quintet_settle(HARNESS *h) { h->settle(); }

@@ -3,13 +3,13 @@
 #pragma once
 #include "features.hpp"
 #include "design.h"
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <sstream>
 #include <string>
 #if QUINTET_TRACE
-#include <cerrno>
 #include <cxxrtl/cxxrtl_vcd.h>
 #endif
 
@@ -91,12 +91,16 @@ struct Simulation {
 	std::FILE *trace_file = nullptr;
 	uint64_t trace_from = 0;
 #endif
-	int trace_failed = 0;         // errno of the first write of the trace that failed
+	int trace_error = 0;          // errno of a write of the trace that failed; nothing is traced behind it
 
 	// Called before each edge of the second clock changes state, as `observe` is before those of the main one.
 	virtual void at_second() {}
 
-	virtual ~Simulation() { end_trace(); }
+	virtual ~Simulation() {
+#if QUINTET_TRACE
+		end_trace();
+#endif
+	}
 
 	void fail(const std::string &what) {
 		if (error.empty()) error = "cycle " + std::to_string(cycle) + ": " + what;
@@ -178,20 +182,18 @@ struct Simulation {
 	void sample() {
 		settle();
 		vcd.sample(cycle);
-		if (std::fwrite(vcd.buffer.data(), 1, vcd.buffer.size(), trace_file) != vcd.buffer.size()) lost_trace();
+		const size_t size = vcd.buffer.size();
+		const bool lost = std::fwrite(vcd.buffer.data(), 1, size, trace_file) != size;
+		if (lost) trace_error = errno;
 		vcd.buffer.clear();
-	}
-
-	void lost_trace() {
-		if (!trace_failed) trace_failed = errno ? errno : EIO;
-		fail("the trace cannot be written");
+		if (lost) end_trace(), fail("the trace cannot be written");
 	}
 #endif
 
-	// Closes the trace, if there is one. What the system held back may fail only now.
+	// Writes out what is left of a trace; afterwards nothing is traced, and `trace_error` tells whether all was written.
 	void end_trace() {
 #if QUINTET_TRACE
-		if (trace_file && std::fclose(trace_file)) lost_trace();
+		if (trace_file && std::fclose(trace_file) && !trace_error) trace_error = errno;
 		trace_file = nullptr;
 #endif
 	}

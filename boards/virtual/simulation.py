@@ -20,9 +20,9 @@ _C = {
     "quintet_cycle": (ctypes.c_uint64, [ctypes.c_void_p]),
     "quintet_error": (ctypes.c_char_p, [ctypes.c_void_p]),
     "quintet_clear_error": (None, [ctypes.c_void_p]),
+    "quintet_end_trace": (ctypes.c_int, [ctypes.c_void_p]),
+    "quintet_trace_error": (ctypes.c_int, [ctypes.c_void_p]),
     "quintet_trace": (ctypes.c_int, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]),
-    "quintet_end_trace": (None, [ctypes.c_void_p]),
-    "quintet_trace_failed": (ctypes.c_int, [ctypes.c_void_p]),
     "quintet_clocks": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64]),
     "quintet_settle": (None, [ctypes.c_void_p]),
     "quintet_port": (ctypes.c_int, [ctypes.c_char_p]),
@@ -54,7 +54,7 @@ class Simulation(Native):
     def __init__(self, library):
         self.library = library
         self.ports = library.ports
-        self._traced = None
+        self._traced = self._lost = None
         super().__init__(library.path, {**_C, **self.FUNCTIONS})
         self._handle = self.c.quintet_new()
         self._index = {name: self.c.quintet_port(name.encode()) for name in self.ports}
@@ -151,37 +151,37 @@ class Simulation(Native):
         self._traced = vcd, path
 
     def check(self):
-        failed = self.c.quintet_trace_failed(self.handle)
-        if failed:
-            raise TraceError(f"cannot write the trace {self._traced[1]}: {os.strerror(failed)}")
+        """Raise the first broken rule, if any; :class:`TraceError` where the trace could not be
+        written (a full disk): then no file of it is left."""
+        if number := self.c.quintet_trace_error(self.handle):
+            raise self._trace_lost(os.strerror(number))
         super().check()
 
     def close(self):
         if self._handle is None:
             return
-        traced, self._traced = self._traced, None
-        failed = 0
-        if traced is not None:
-            self.c.quintet_end_trace(self.handle)
-            failed = self.c.quintet_trace_failed(self.handle)
+        number = self.c.quintet_end_trace(self.handle)
         super().close()
-        if traced is not None:
-            self._finish(*traced, failed)
-
-    @staticmethod
-    def _finish(vcd, path, failed):
-        """Writes what stands beside a trace; of one that cannot be written nothing is left."""
+        if self._traced is None:
+            return
+        if number:
+            raise self._trace_lost(os.strerror(number))
+        vcd, path = self._traced
         try:
-            if failed:
-                raise OSError(failed, os.strerror(failed))
             write_views(vcd, path)
             if vcd != path:
                 write_fst(vcd, path)
+                vcd.unlink()
         except (OSError, RuntimeError) as error:
-            for left in (vcd, path, *view_files(path)):
-                if left.is_file():  # and no device
-                    left.unlink(missing_ok=True)
-            reason = getattr(error, "strerror", None) or error
-            raise TraceError(f"cannot write the trace {path}: {reason}") from None
-        if vcd != path:
-            vcd.unlink()
+            raise self._trace_lost(getattr(error, "strerror", None) or str(error)) from None
+
+    def _trace_lost(self, reason):
+        """The error of a trace that cannot be written, whose files are removed."""
+        if self._traced is not None:
+            vcd, path = self._traced
+            for part in (vcd, path, *view_files(path)):
+                # Never a device or a link that stands in its place.
+                if part.is_file() and not part.is_symlink():
+                    part.unlink()
+            self._traced, self._lost = None, f"cannot write the trace {path}: {reason}"
+        return TraceError(self._lost)

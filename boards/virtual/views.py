@@ -54,8 +54,8 @@ def chosen(signals):
 
 
 def view_files(shown):
-    """Paths of the save files of a trace: GTKWave's and Surfer's."""
-    return [Path(f"{shown}.gtkw"), Path(f"{shown}.sucl")]
+    """The save files of the trace ``shown``: GTKWave's and Surfer's."""
+    return Path(f"{shown}.gtkw"), Path(f"{shown}.sucl")
 
 
 def write_views(vcd, shown):
@@ -65,8 +65,8 @@ def write_views(vcd, shown):
 
     signals, shown = declared(vcd), Path(shown)
     groups = chosen(signals)
-    for_gtkwave, for_surfer = view_files(shown)
-    with open(for_gtkwave, "w", encoding="utf-8") as file:
+    gtkwave, surfer = view_files(shown)
+    with open(gtkwave, "w", encoding="utf-8") as file:
         save = GTKWSave(file)
         save.comment("made by quintet")
         # Beside this file, wherever both are taken to.
@@ -81,4 +81,4 @@ def write_views(vcd, shown):
         for group, names in groups.items()
         for line in (f"divider_add {group}", *(f"variable_add {name}" for name in names))
     ]
-    for_surfer.write_text("\n".join([*lines, "zoom_fit"]) + "\n", encoding="utf-8")
+    surfer.write_text("\n".join([*lines, "zoom_fit"]) + "\n", encoding="utf-8")

@@ -66,8 +66,6 @@ _PROGRAMMERS = (
     "icesprog",
     "tinyprog",
 )
-#: Bytes of files that are neither read nor broken here.
-_LARGE = 1 << 24
 #: One of so many commands that elaborate does so whole.
 WHOLE = 60
 
@@ -215,13 +213,13 @@ class Worker:
             jobs = "".join(
                 p.read_text(errors="replace")
                 for p in named
-                if p.suffix == ".toml" and p.is_file() and p.stat().st_size < _LARGE
+                if p.suffix == ".toml" and p.is_file() and p.stat().st_size < self.files.LARGE
             )
             others = [p for p in others if p.name in jobs] or others
             chosen = rnd.choice(
                 named if named and rnd.random() < (0.3 if jobs else 0.8) else others
             )
-            if chosen.is_dir() or chosen.is_file() and chosen.stat().st_size < _LARGE:
+            if chosen.is_dir() or chosen.is_file() and chosen.stat().st_size < self.files.LARGE:
                 self.files.mutate(rnd, chosen)
         return case, place
 
@@ -285,11 +283,13 @@ def _without_elaboration():
 
 def _contents(folder):
     """Path -> what is there."""
+    from tests.tools.fuzz_files import LARGE
+
     found = {}
     for path in sorted(folder.rglob("*")):
         about = path.lstat()
         # Of a large hole only that it is there.
-        regular = stat.S_ISREG(about.st_mode) and about.st_size < _LARGE
+        regular = stat.S_ISREG(about.st_mode) and about.st_size < LARGE
         found[str(path.relative_to(folder))] = (
             path.read_bytes()
             if regular

@@ -20,6 +20,8 @@ OUTPUTS = {
     ("infer", "--trace"): ["plan", "--input", "x.npy", "--on", "sim:ulx3s-85f/opentpu"],
     ("infer", "--out"): ["plan", "--input", "x.npy", "--on", "model:opentpu"],
     ("compare", "--html"): ["none.onnx", "--board", "ulx3s-85f"],
+    ("compare", "--out"): ["none.onnx", "--board", "ulx3s-85f"],
+    ("measure", "--out"): ["opu/layers"],
     ("report", "-o"): ["result.json"],
     ("run", "--out"): ["JOB", "--on", "model"],
     ("run", "--vcd"): ["JOB", "--on", "sim:ulx3s-85f/opentpu"],

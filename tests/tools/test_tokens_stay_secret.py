@@ -77,3 +77,26 @@ def test_page_of_a_network(quintet, plan, tmp_path):
 def test_refused_trace(quintet, tmp_path):
     ran = quintet("run", tmp_path / "no.toml", "--on", PORT, "--vcd", tmp_path / "x.vcd")
     assert ran.code == 2 and TOKEN not in ran.err and PUBLIC in ran.err
+
+
+@pytest.mark.parametrize("command", ["serve", "selftest"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        f"{PORT}&bogus=1",
+        f"{PORT}&timeout=x",
+        f"{PORT}&baud=fast",
+        f"{PORT}!",
+        f"socket://127.0.0.1:9?Token={TOKEN}",
+        f"/dev/none?token={TOKEN}",
+        f"sim:?token={TOKEN}",
+        f"sim:icebreaker/opentpu?token={TOKEN}&link=x",
+        f"sim:icebreaker/none?token={TOKEN}",
+        f"model:none?token={TOKEN}",
+        f"model:opu?token={TOKEN}&preset=",
+        f"model:opu?token={TOKEN}&preset",
+    ],
+)
+def test_refused_target(quintet, command, target):
+    ran = quintet(command, target)
+    assert ran.code == 2 and TOKEN not in ran.out + ran.err, ran.err

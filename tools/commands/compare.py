@@ -8,6 +8,7 @@ is simulated.
 """
 
 from ..errors import InputError
+from ..options import add_kept, check_kept
 from ..outputs import check_output
 
 
@@ -47,6 +48,7 @@ def arguments(parser):
         metavar="FILE",
         help="write a page that opens without a network, as quintet report does",
     )
+    add_kept(parser, "compare.json", "cores")
 
 
 def run(args, console):
@@ -57,9 +59,12 @@ def run(args, console):
 
         check_output(args.html, "--html")
         library()  # what is missing is told before anything that takes time
+    check_kept(args)
     from ..compiler.arrays import load_inputs, load_labels
+    from ..compiler.backends import backend_names
     from ..compiler.onnx_import import import_onnx
     from ..compiler.results.comparison import compare_network, comparison_rows
+    from ..compiler.results.kept import KeptResults, digest_of, told_when_interrupted
     from ..compiler.values import check_arrays
 
     graph = import_onnx(args.model)
@@ -80,17 +85,31 @@ def run(args, console):
         if inputs is None:
             raise InputError("--labels: expected --input with the inputs that they belong to")
         labels = load_labels(args.labels, given, args.limit)
-    with console.progress() as progress:
+    kept = None
+    if args.out is not None:
+        import pickle
+
+        identity = digest_of(
+            pickle.dumps(graph),
+            (args.board, args.limit, args.estimate, args.host_steps),
+            calibration or {},
+            inputs or {},
+            {} if labels is None else {"labels": labels},
+        )
+        kept = KeptResults(args.out, "compare.json", identity, resume=args.resume)
+    isas = args.isa or backend_names()
+    with told_when_interrupted(console, kept, len(isas), "cores"), console.progress() as progress:
         found = compare_network(
             graph,
             args.board,
-            args.isa,
+            isas,
             calibration,
             inputs,
             labels,
             host_steps=args.host_steps,
             estimate=args.estimate,
             progress=progress,
+            kept=kept,
         )
     for note in found.notes:
         console.note(f"quintet: {note}")
@@ -98,6 +117,8 @@ def run(args, console):
     for cell in found.cells:
         if cell.refusal:
             console.out(f"{cell.isa}: {cell.refusal}")
+    if kept is not None:
+        kept.finish(found.as_dict())
     if args.html is not None:
         from ..report.command import write_page
 

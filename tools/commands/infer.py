@@ -8,8 +8,7 @@ NAME=FILE for each. --out gets one .npy for each output of the network.
 """
 
 from ..errors import Exit, InputError
-from ..options import add_trace
-from ..outputs import check_folder
+from ..options import add_kept, add_trace, check_kept
 
 
 def arguments(parser):
@@ -47,14 +46,7 @@ def arguments(parser):
         ),
     )
     add_trace(parser)
-    parser.add_argument(
-        "--out", metavar="DIR", help="folder for the outputs, which are written as they come"
-    )
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on where an interrupted run into the same folder ended",
-    )
+    add_kept(parser, "the outputs", "outputs")
 
 
 def run(args, console):
@@ -65,10 +57,7 @@ def run(args, console):
 
     target_name = parse_target(args.on)
     trace = trace_file(args, args.on)
-    if args.out is not None:
-        check_folder(args.out, "--out")
-    elif args.resume:
-        raise InputError("--resume: expected --out too, the folder of the run that was interrupted")
+    check_kept(args)
     plan = load_plan(args.plan)
     if args.limit is not None and args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
@@ -155,7 +144,7 @@ def _layers(session, inputs, progress):
 def _outputs(session, inputs, kept, console):
     """Outputs of all inputs, name -> array; those of ``kept`` (or ``None``) are not computed
     again."""
-    from ..compiler.results.kept import CHUNK
+    from ..compiler.results.kept import CHUNK, told_when_interrupted
 
     plan, count = session.plan, len(next(iter(inputs.values())))
     session.expected = count
@@ -163,18 +152,11 @@ def _outputs(session, inputs, kept, console):
         return session.outputs(**inputs)
     images = max((step.lowered.images for step in plan.machine_steps), default=1)
     chunk = -(-CHUNK // images) * images
-    try:
+    with told_when_interrupted(console, kept, count, "inputs"):
         while kept.done < count:
             session.behind = kept.done
             part = {name: array[kept.done : kept.done + chunk] for name, array in inputs.items()}
             kept.add(session.outputs(**part))
-    except KeyboardInterrupt:
-        if kept.done:
-            console.note(
-                f"{kept.done:,} of {count:,} inputs are kept in {kept.folder}; the same command "
-                f"with --resume goes on"
-            )
-        raise
     return kept.finish([port.name for port in plan.outputs])
 
 

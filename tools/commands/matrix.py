@@ -83,17 +83,33 @@ def run(args, console):
         from ..build.cluster import cluster_build
 
         build = cluster_build(args.cluster, limit=args.limit)
-    results = run_matrix(
-        todo,
-        args.folder,
-        source_digest(Path(gateware.__file__).parents[1]),
-        workers=args.workers,
-        again=args.again,
-        build=build,
-        report=lambda cell, result, left: console.note(
-            f"{cell.key}: {result['state']}, {left} to go"
-        ),
-    )
+    built = 0
+    with console.progress() as progress:
+
+        def report(cell, result, left):
+            nonlocal built
+            built += 1
+            console.note(f"{cell.key}: {result['state']}, {left} to go")
+            progress("builds", built, built + left)
+
+        try:
+            progress("builds", 0, len(todo))
+            results = run_matrix(
+                todo,
+                args.folder,
+                source_digest(Path(gateware.__file__).parents[1]),
+                workers=args.workers,
+                again=args.again,
+                build=build,
+                report=report,
+            )
+        except KeyboardInterrupt:
+            if built:
+                console.note(
+                    f"{built:,} builds of this run are kept in {args.folder}; the same command "
+                    f"goes on"
+                )
+            raise
     rows = list(results.values())
     console.table(
         ("board", "core", "preset", ">seed", ">asked, MHz", ">reached", ">cells", ""),

@@ -3,7 +3,10 @@
 model's."""
 
 from ..errors import Exit, InputError
-from ..options import sizes
+from ..options import add_kept, check_kept, sizes
+
+#: Keys of every row, in :func:`_object`; others are columns of their table's own.
+_FIXED = ("what", "value", "unit", "bound", "missed")
 
 
 def arguments(parser):
@@ -36,6 +39,7 @@ def arguments(parser):
         default=[],
         help="change a setting of the table",
     )
+    add_kept(parser, "measure.json", "tables")
     parser.add_argument(
         "-P",
         dest="params",
@@ -50,6 +54,7 @@ def run(args, console):
     from ..measure.catalogue import find, topics
     from ..measure.choice import Choice
 
+    check_kept(args)
     if not args.what and not args.list:
         raise InputError("WHAT is missing (quintet measure --list shows what there is)")
     found = find(args.what or topics())
@@ -61,32 +66,60 @@ def run(args, console):
         )
         for name, measure in found.items()
     }
-    tables, missed = {}, False
-    for name, measure in found.items():
-        tables[name] = rows = []
-        console.out(f"{name}: {measure.help}\n")
-        for row in measure.rows(chosen[name]):
-            if not rows or list(rows[-1]) != list(_object(row)):
-                console.out(
-                    _line("what", "measured", "unit", "bound", *row.more)
-                    + "\n"
-                    + "|---" * (4 + len(row.more))
-                    + "|"
-                )
-            rows.append(_object(row))
-            missed |= row.missed
+    from ..compiler.results.kept import KeptResults, digest_of, told_when_interrupted
+
+    kept = None
+    if args.out is not None:
+        options = (args.preset, args.memory, args.only, args.settings, args.params)
+        kept = KeptResults(
+            args.out, "measure.json", digest_of(list(found), options), resume=args.resume
+        )
+    tables = {}
+    with told_when_interrupted(console, kept, len(found), "tables"), console.progress() as progress:
+        for name, measure in found.items():
+            progress("tables", len(tables), len(found))
+            console.out(f"{name}: {measure.help}\n")
+            if kept is not None and name in kept.results:
+                tables[name] = _shown(kept.results[name], console)
+            else:
+                tables[name] = _shown(map(_object, measure.rows(chosen[name])), console)
+                if kept is not None:
+                    kept.add(name, tables[name])
+            console.out()
+    values = {
+        "tables": tables,
+        "missed": any(row["missed"] for rows in tables.values() for row in rows),
+    }
+    if kept is not None:
+        kept.finish(values)
+    console.result(values)
+    return Exit.NO if values["missed"] else Exit.OK
+
+
+def _shown(found, console):
+    """Shows rows as they come; a list of them."""
+    rows = []
+    for row in found:
+        more = {name: value for name, value in row.items() if name not in _FIXED}
+        if not rows or list(rows[-1]) != list(row):
             console.out(
-                _line(
-                    row.what,
-                    f"**{_text(row.value)}: missed**" if row.missed else _text(row.value),
-                    row.unit,
-                    _text(row.bound),
-                    *map(_text, row.more.values()),
-                )
+                _line("what", "measured", "unit", "bound", *more)
+                + "\n"
+                + "|---" * (4 + len(more))
+                + "|"
             )
-        console.out()
-    console.result({"tables": tables, "missed": missed})
-    return Exit.NO if missed else Exit.OK
+        rows.append(row)
+        value = _text(row["value"])
+        console.out(
+            _line(
+                row["what"],
+                f"**{value}: missed**" if row["missed"] else value,
+                row["unit"],
+                _text(row["bound"]),
+                *map(_text, more.values()),
+            )
+        )
+    return rows
 
 
 def _list(found, console):

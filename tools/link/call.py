@@ -16,8 +16,8 @@ ROUND = 40
 
 @dataclass
 class _Flight:
-    """A request in flight: when it was last sent, counted in transmissions of the call and in
-    seconds, and how often."""
+    """A request in flight: when it was last sent, counted in transmissions of the call and in the
+    pipe's time, and how often."""
 
     request: Request
     encoded: bytes
@@ -67,12 +67,13 @@ class Call:
     def run(self):
         client, pipe = self._client, self._pipe
         client._idle = True
+        self._fill()  # which may tell a served board's time anew
         heard = self._repeated = pipe.now()
         while self._first < len(self._requests):
             self._fill()
             # Twice as long after each silence: a board that is slow (a simulated one is) must not
             # drown in repeats.
-            patience = client.patience(self._weight, self._unseen) * (1 << min(self._silences, 4))
+            patience = self._patience() * (1 << min(self._silences, 4))
             until = min(max(heard, self._repeated) + patience, heard + client._timeout)
             for answer in client._receive(until):
                 index = self._index(answer.sequence)
@@ -113,6 +114,22 @@ class Call:
         self.complete = True
         return self._results
 
+    def _patience(self):
+        """Seconds of silence after which what is in flight counts as lost."""
+        client, rate = self._client, self._pipe.bytes_per_second
+        most = (
+            client._retry
+            + (self._weight / rate if rate else 0)
+            + self._unseen / client._checksum_rate
+        )
+        if not self._pipe.served:
+            return most
+        # A second of a served board's time lasts long, and nothing but its work delays answers.
+        return max(
+            client._trips.patience(flight.weight, flight.request.unseen, most)
+            for flight in self._flights.values()
+        )
+
     def _index(self, number):
         """The request of a number. Numbers of those answered long ago come out behind all that are
         in flight."""
@@ -139,8 +156,8 @@ class Call:
         self._turn += 1
         self._client.repeats += flight.times > 0
         flight.turn, flight.times = self._turn, flight.times + 1
-        flight.sent = self._pipe.now()
         self._client._send(flight.encoded)
+        flight.sent = self._pipe.now()
 
     def _again(self, indices):
         self._repeated = self._pipe.now()
@@ -155,7 +172,9 @@ class Call:
         while self._first < len(self._requests) and self._results[self._first] is not None:
             self._first += 1
         if flight.times == 1:
-            self._client.learn(self._pipe.now() - flight.sent)
+            self._client._trips.take(
+                flight.weight, flight.request.unseen, self._pipe.now() - flight.sent
+            )
             # Answers come in the order of the requests: one that was overtaken is lost.
             self._again(
                 [other for other in self._flights if self._flights[other].turn < flight.turn]

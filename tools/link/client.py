@@ -22,6 +22,7 @@ from .call import Call
 from .crc import combine
 from .errors import BoardError, LinkError
 from .frames import Answer, Decoder, Request, as_runs
+from .pace import RoundTrips
 
 __all__ = ["LinkClient"]
 
@@ -34,12 +35,6 @@ UNSEEN = 8192
 #: So many of them are in flight: a USB bridge may keep each answer for 16 ms, and a board goes over
 #: all of them within 30.
 UNSEEN_AT_ONCE = 16
-
-#: Least seconds of a served board's time before a request is sent again: the server tells the time
-#: only now and then.
-LEAST_PATIENCE = 0.002
-#: Bytes a second, in its own time, that the slowest board checks or fills.
-OWN_CHECKSUM_RATE = 1_000_000
 
 #: Of the control block (docs/how/contracts.md, section 3): registers and bits for a reset of the
 #: core.
@@ -59,8 +54,8 @@ class LinkClient:
         ends with a :class:`LinkError`.
     retry : float
         Seconds of silence after which the unanswered requests are sent again. To it is added what
-        the line needs for the bytes in flight. At a served board, whose time passes slowly, the
-        round trips seen so far say when an answer is late; never after ``retry``.
+        the line needs for the bytes in flight. Of a board whose time a server tells, these are the
+        most: it is learnt from round trips (``pace.py``).
     window : int
         Bytes of data in flight; limited to what the line carries in 30 ms.
     chunk : int
@@ -125,38 +120,7 @@ class LinkClient:
             True  # nothing was sent since the last call: noise may stand before the next frame
         )
         self._header = None
-        self._round_trip = None  # of requests so far: (mean, mean deviation), seconds
-
-    def learn(self, seconds):
-        """A request that was sent once was answered after so long."""
-        if self._round_trip is None:
-            self._round_trip = seconds, seconds / 2
-            return
-        mean, deviation = self._round_trip
-        # As TCP does it (RFC 6298).
-        self._round_trip = (
-            mean + (seconds - mean) / 8,
-            deviation + (abs(seconds - mean) - deviation) / 4,
-        )
-
-    def patience(self, weight, unseen):
-        """Seconds of silence after which requests are sent again.
-
-        Parameters
-        ----------
-        weight : int
-            Bytes in flight.
-        unseen : int
-            Bytes that the board goes over meanwhile while the line rests.
-        """
-        rate = self.pipe.bytes_per_second
-        line = weight / rate if rate else 0
-        if not self.pipe.served or self._round_trip is None:
-            return self._retry + line + unseen / self._checksum_rate
-        # The host's delays are not in a served board's time, and each answer begins a new silence.
-        mean, deviation = self._round_trip
-        late = max(LEAST_PATIENCE, mean + 4 * deviation)
-        return min(self._retry, late) + line + min(unseen, UNSEEN) / OWN_CHECKSUM_RATE
+        self._trips = RoundTrips()
 
     @property
     def damaged(self):
@@ -509,8 +473,9 @@ class LinkClient:
                 self._idle = True
                 self._send(request.encode(bytes([self._nonce, 0]), 0))
                 self.repeats += tries > 0
+                sent = self.pipe.now()
+                start = start if tries else sent
                 tries += 1
-                sent = now
             for answer in self._receive(min(sent + self._retry, start + self._timeout)):
                 if answer.operation != Operation.IDENTIFY or answer.session[0] != self._nonce:
                     continue

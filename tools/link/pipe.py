@@ -16,7 +16,7 @@ class Pipe:
     bytes_per_second : float or None
         What the line carries each way; ``None`` if it has no rate of its own.
     served : bool
-        A server tells the time of a simulated board, which rests while it has nothing to do.
+        A server tells the time of the board behind it: :meth:`now` counts that time.
     """
 
     name = "pipe"

@@ -50,6 +50,10 @@ class ServedPipe(Pipe):
         return self._pipe.now() if self._told is None else self._told + self._ahead
 
     def write(self, data):
+        # What was told while nobody read is over: the wait for an answer begins at the board's
+        # present.
+        while self.served and (told := self._pipe.read(1 << 16, 0)):
+            self._sort(told)
         self._pipe.write(data)
 
     def read(self, limit, timeout):

@@ -5,12 +5,13 @@ draws ``docs/pictures/demo.svg``."""
 import io
 import os
 import re
-import subprocess
 import sys
+from subprocess import PIPE
 
 from rich.console import Console
 from rich.text import Text
 
+from ...gateware.processes import run_child
 from .pictures import FOLDER
 
 __all__ = ["draw", "main"]
@@ -35,13 +36,13 @@ def draw(command, said):
 
 def main():
     environment = {**os.environ, "COLUMNS": str(_WIDTH)}
-    done = subprocess.run(
+    done = run_child(
         [sys.executable, "-m", "quintet.tools.cli", "demo"],
-        stdout=subprocess.PIPE,
+        stdout=PIPE,
         text=True,
         env=environment,
-        check=True,
     )
+    done.check_returncode()
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / "demo.svg").write_text(draw("make demo", done.stdout))
 

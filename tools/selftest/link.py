@@ -6,7 +6,7 @@ import numpy as np
 
 from .finding import Finding
 
-__all__ = ["SECONDS", "line_share", "test_clock", "test_link"]
+__all__ = ["SECONDS", "kind_of", "line_share", "test_clock", "test_link"]
 
 #: Bytes of a round to and fro, at most all of main memory, and rounds that are tried, of a board
 #: and of a simulated one.
@@ -15,9 +15,11 @@ _ROUNDS = {"board": 24, "sim": 2}
 #: Rate of a line from which on it carries all of that in some seconds; rounds at least.
 _FAST, _LEAST = 500_000, 2
 #: Seconds over which cycles are counted, and by how much they may differ from what the board says:
-#: a USB bridge keeps answers for milliseconds, a server tells the time of a simulated board to 10
-#: ms of the wall, in which no board is simulated for more than 0.1 ms.
-SECONDS = {"board": 1.0, "served": 0.01, "sim": 0.002}
+#: a USB bridge keeps answers for milliseconds.
+SECONDS = {"board": 1.0, "sim": 0.002}
+#: Cycles that are counted of a served board, whose time is told in steps of some thousand cycles;
+#: it counts none while it rests (``tools/serve/server.py``, ``REST``).
+_SERVED_CYCLES = 1_000_000
 _CLOCK_SHARE = 0.02
 _LOST = "shorten the cable, leave out hubs, try another port; then build for a slower line or clock"
 
@@ -27,18 +29,23 @@ def _baud(target):
     return target.info.link.get("baud") if isinstance(target.info.link, dict) else None
 
 
+def kind_of(target):
+    """``"sim"`` for a simulated board, served ones among them, else ``"board"``."""
+    return "sim" if target.simulated else "board"
+
+
 def line_share(target, amount):
     """``amount`` of data for the target's line: less where a physical one is slow, and would need
     longer than all other tests."""
     baud = _baud(target)
-    return amount if baud is None or target.info.kind != "board" else amount * min(1, baud / _FAST)
+    return amount if baud is None or target.simulated else amount * min(1, baud / _FAST)
 
 
 def test_link(target, rng):
     """Random bytes to main memory and back, and the share of frames that had to be sent again."""
     client = target.client
     repeats, damaged, began = client.repeats, client.damaged, target.now()
-    rounds, wrong = max(_LEAST, round(line_share(target, _ROUNDS[target.info.kind]))), 0
+    rounds, wrong = max(_LEAST, round(line_share(target, _ROUNDS[kind_of(target)]))), 0
     size = min(_BYTES, target.info.memory_size)
     for _ in range(rounds):
         data = rng.integers(0, 256, size, np.uint8).tobytes()
@@ -68,18 +75,13 @@ def test_link(target, rng):
 
 
 def test_clock(target):
-    """Cycles that the board counts in a second of the host's, against the clock that it says it
-    has."""
-    served = target.client.pipe.served
-    seconds = SECONDS["served" if served else target.info.kind]
+    """Cycles that the board counts in a second of the host's (of a simulated board: of its own
+    time), against the clock that it says it has."""
+    seconds = SECONDS[kind_of(target)]
+    if target.client.pipe.served:
+        seconds = _SERVED_CYCLES / target.info.clock_hz
     first, began = target.soc_cycles(), target.now()
-    if served:
-        # A board that is served rests while it has nothing to do: its time goes on, its counter
-        # stands still.
-        while target.now() - began < seconds:
-            target.soc_cycles()
-    else:
-        target.pause(seconds)
+    target.pause(seconds)
     last, ended = target.soc_cycles(), target.now()
     measured = (last - first & 0xFFFF_FFFF) / (ended - began)
     wanted = target.info.clock_hz

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .finding import Finding
-from .link import line_share
+from .link import kind_of, line_share
 
 __all__ = ["test_memory"]
 
@@ -60,7 +60,7 @@ def test_memory(target, rng):
 
 
 def _test_region(target, rng, region):
-    kind, lanes, end = target.info.kind, region.lanes, region.base + region.size
+    kind, lanes, end = kind_of(target), region.lanes, region.base + region.size
     yield _data_lines(target, region)
     yield _address_lines(target, region)
     data = rng.integers(0, 256, min(region.size, int(line_share(target, _RANDOM[kind]))), np.uint8)

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import TargetError
 from .core import test_core
 from .finding import Finding
-from .link import test_clock, test_link
+from .link import kind_of, test_clock, test_link
 from .memory import test_memory
 
 __all__ = ["SelfTest"]
@@ -161,7 +161,7 @@ class SelfTest:
             "clock_hz": info.clock_hz,
             "memory": info.memory,
             "link": info.link,
-            "kind": info.kind,
+            "kind": kind_of(self.target),
             "gateware": info.version,
             "quintet": _version(),
             "python": sys.version.split()[0],

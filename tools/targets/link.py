@@ -60,6 +60,11 @@ class LinkTarget(Target):
         self._ended = False  # the core has ended the last run, as far as we saw
         self._held = {}  # registers as they were written since the last reset of the core
 
+    @property
+    def simulated(self):
+        """The board is a virtual one, our own or behind a server that tells its time."""
+        return self.info.kind == "sim" or self.client.pipe.served
+
     # Time is the board's: a virtual board's pipe counts simulated seconds, and they pass while it
     # is read from. Nothing is outstanding then, so nothing of value can be read.
 

@@ -47,7 +47,7 @@ def parse_target(text):
         place, query = _split(text)
         isa = place.partition(":")[2] or None
         if place.startswith("model:") and isa is None:
-            raise TargetError(f"target {text}: expected an ISA behind model:, as in model:opentpu")
+            raise _refused(text, "expected an ISA behind model:, as in model:opentpu")
         preset, params, _ = _query(text, query, ())
         return TargetName(text, "model", isa=_known_isa(text, isa), preset=preset, params=params)
     port_options(text)
@@ -57,10 +57,14 @@ def parse_target(text):
 def _split(text):
     place, mark, query = text.partition("?")
     if mark and not query:
-        raise TargetError(
-            f"target {text}: nothing behind the question mark; expected preset=name or param=value"
+        raise _refused(
+            text, "nothing behind the question mark; expected preset=name or param=value"
         )
     return place, query
+
+
+def _refused(text, reason):
+    return TargetError(f"target {public_name(text)}: {reason}")
 
 
 def _query(text, query, options):
@@ -68,14 +72,14 @@ def _query(text, query, options):
     try:
         pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=bool(query))
     except ValueError:
-        raise TargetError(
-            f"target {text}: {query!r} is no list of name=value joined by &"
+        raise _refused(
+            text, f"{public_name('?' + query)[1:]!r} is no list of name=value joined by &"
         ) from None
     for name, value in pairs:
         if name in params or name in found or (name == "preset" and preset is not None):
-            raise TargetError(f"target {text}: {name} is given twice")
+            raise _refused(text, f"{name} is given twice")
         if not value:
-            raise TargetError(f"target {text}: {name} is empty; expected {name}=VALUE")
+            raise _refused(text, f"{name} is empty; expected {name}=VALUE")
         if name == "preset":
             preset = value
         elif name in options:
@@ -89,9 +93,7 @@ def _known_isa(text, isa):
     from ...gateware.cores import room_names
 
     if isa is not None and isa not in room_names():
-        raise TargetError(
-            f"target {text}: no ISA named {isa!r}{suggestion(isa, room_names(), 'there are')}"
-        )
+        raise _refused(text, f"no ISA named {isa!r}{suggestion(isa, room_names(), 'there are')}")
     return isa
 
 
@@ -99,22 +101,16 @@ def _parse_sim(text):
     place, query = _split(text)
     board, slash, isa = place[4:].partition("/")
     if not board or not slash or not isa:
-        raise TargetError(f"target {text}: expected sim:<board>/<isa>, as in sim:ulx3s-85f/opentpu")
+        raise _refused(text, "expected sim:<board>/<isa>, as in sim:ulx3s-85f/opentpu")
     preset, params, options = _query(text, query, SIM_OPTIONS)
     if options.get("link", "pipe") not in ("pipe", "wire", "uartbone"):
-        raise TargetError(
-            f"target {text}: link = {options['link']}: expected pipe, wire or uartbone"
-        )
+        raise _refused(text, f"link = {options['link']}: expected pipe, wire or uartbone")
     if options.get("load", "link") not in ("link", "direct"):
-        raise TargetError(f"target {text}: load = {options['load']}: expected link or direct")
+        raise _refused(text, f"load = {options['load']}: expected link or direct")
     if "on_chip" in options and not options["on_chip"].isdecimal():
-        raise TargetError(
-            f"target {text}: on_chip = {options['on_chip']}: expected a number of bytes"
-        )
+        raise _refused(text, f"on_chip = {options['on_chip']}: expected a number of bytes")
     if "trace_from" in options and not options["trace_from"].isdigit():
-        raise TargetError(
-            f"target {text}: trace_from = {options['trace_from']}: expected a number of cycles"
-        )
+        raise _refused(text, f"trace_from = {options['trace_from']}: expected a number of cycles")
     return TargetName(
         text,
         "sim",

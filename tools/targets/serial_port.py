@@ -61,7 +61,7 @@ def candidates():
 
 def public_name(text):
     """A target's name as messages and reports have it: a token is nobody's business."""
-    return re.sub(r"(?<=[?&]token=)[^&]*", "..", text)
+    return re.sub(r"(?i)(?<=[?&]token=)[^&]*", "..", text)
 
 
 def open_port(port):

@@ -10,6 +10,7 @@ from ..errors import TargetError
 from ..outputs import check_output
 from .base import Target, runs_view
 from .link import LinkTarget
+from .serial_port import public_name
 
 __all__ = ["SimTarget", "open_board_of", "open_sim"]
 
@@ -144,7 +145,7 @@ def open_board_of(parsed, progress=None):
     if "trace" in parsed.options:
         from ...boards.virtual.fst import check_fst
 
-        check_output(parsed.options["trace"], f"target {parsed.text}: trace")
+        check_output(parsed.options["trace"], f"target {public_name(parsed.text)}: trace")
         if parsed.options["trace"].endswith(".fst"):
             check_fst()
         trace = (parsed.options["trace"], int(parsed.options.get("trace_from", 0)))
@@ -172,8 +173,8 @@ def open_sim(parsed, progress=None):
 
     if parsed.options.get("link") == "uartbone":
         raise TargetError(
-            f"target {parsed.text}: programs are not loaded over UARTBone; it can be served "
-            f"(quintet serve)"
+            f"target {public_name(parsed.text)}: programs are not loaded over UARTBone; it can be "
+            f"served (quintet serve)"
         )
     board = open_board_of(parsed, progress)
     try:

@@ -4,8 +4,8 @@ a SoC around it."""
 
 import json
 import re
-import subprocess
 from pathlib import Path
+from subprocess import DEVNULL
 
 from amaranth import Cat, ClockDomain, Module, ResetSignal, Signal
 from amaranth.back import rtlil
@@ -15,6 +15,7 @@ from amaranth.lib.wiring import In, Out
 from ....gateware.cores.imagine.engine.core import ArrayEngine
 from ....gateware.cores.imagine.engine.dispatch import Dispatch
 from ....gateware.cores.imagine.engine.mapping import Mapping
+from ....gateware.processes import run_child
 from ....tools.build.toolchain import find_tool, tool_environment
 
 __all__ = ["Harness", "place_and_route"]
@@ -157,11 +158,4 @@ def place_and_route(folder, seed, asked, router="router1", mapping=None):
 
 
 def _run(folder, command):
-    subprocess.run(
-        command,
-        cwd=folder,
-        env=tool_environment("ecp5"),
-        check=True,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-    )
+    run_child(command, cwd=folder, env=tool_environment("ecp5"), stdout=DEVNULL).check_returncode()

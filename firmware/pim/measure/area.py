@@ -8,12 +8,13 @@ bits of distributed RAM.
 """
 
 import json
-import subprocess
 import tempfile
 from collections import Counter
 from pathlib import Path
+from subprocess import DEVNULL
 
 from ....gateware.cores.pim.engine.core import ManyCoreEngine
+from ....gateware.processes import run_child
 from ....tools.build.toolchain import find_tool
 from ....tools.measure import Row
 
@@ -49,12 +50,11 @@ def figures(preset, overrides):
             f"-q -o top.stat stat -json\n"
         )
         # The tools of YoWASP see their working directory only.
-        subprocess.run(
+        run_child(
             [find_tool("yosys"), "-q", "-l", "top.rpt", "top.ys"],
             cwd=place,
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+            stdout=DEVNULL,
+        ).check_returncode()
         modules = json.loads((place / "top.stat").read_text())["modules"]
     for name, module in modules.items():
         counts = found.setdefault(unit_of(name), Counter())

@@ -3,7 +3,6 @@
 and its command."""
 
 import json
-import struct
 from dataclasses import replace
 from itertools import count
 from types import SimpleNamespace
@@ -19,11 +18,9 @@ from quintet.gateware.primitives.held import HeldMultipliers
 from quintet.tools.cli import main
 from quintet.tools.errors import Exit, TargetError
 from quintet.tools.link.client import LinkClient
-from quintet.tools.link.device_model import WordMemory
 from quintet.tools.link.errors import BoardError, LinkError
 from quintet.tools.selftest import Finding, SelfTest
 from quintet.tools.selftest.ladder import explain_silence, ladder
-from quintet.tools.selftest.link import test_clock as check_clock
 from quintet.tools.selftest.link import test_link as check_link
 from quintet.tools.selftest.networks import networks
 from quintet.tools.targets import open_target
@@ -31,7 +28,7 @@ from quintet.tools.targets.link import LinkTarget
 from quintet.tools.targets.names import parse_target
 from quintet.tools.targets.sim import RETRY, TIMEOUT, SimTarget
 from tests.tools.tools_fake_board import FakeBoard
-from tests.tools.tools_slow_board import SlowBoard, served
+from tests.tools.tools_slow_board import served
 
 
 def target_of(board, pipe=None):
@@ -236,6 +233,13 @@ def test_multiplier_that_is_dead(monkeypatch):
         )
 
 
+def test_served_board_is_measured_in_its_own_time():
+    with served(powered("icebreaker", "opentpu")) as name, open_target(name) as target:
+        test = SelfTest(target)
+        assert test.run() and test.ok, [finding for finding in test.findings if not finding.ok]
+        assert test.report()["kind"] == "sim"
+
+
 @pytest.mark.parametrize("ratio", [0.5, 1.25])
 def test_wrong_ratio_of_the_pll(ratio):
     board = powered("icebreaker", "opentpu")
@@ -281,6 +285,7 @@ class Small:
     """1 KiB of main memory, and nothing behind it."""
 
     info = SimpleNamespace(kind="sim", memory_size=1024, link={})
+    simulated = True
     client = SimpleNamespace(repeats=0, damaged=0)
 
     def __init__(self):
@@ -463,26 +468,3 @@ def test_command_of_a_sick_board(capsys, monkeypatch):
 def test_command_refuses(args, message, capsys):
     assert main(["selftest", *args]) == Exit.BAD_INPUT
     assert message in capsys.readouterr().err
-
-
-class CountingBoard(SlowBoard):
-    """A served board whose SoC counts its cycles, ``speed`` times as many as its clock says."""
-
-    def __init__(self, rate, speed=1):
-        super().__init__(rate)
-        board, base = self, 0x8001_0000
-
-        class Counter(WordMemory):
-            def read(self, address):
-                return struct.pack("<I", int(board.cycle * speed) & 0xFFFF_FFFF)
-
-        self.device.regions.append(Counter(64, base))
-        struct.pack_into("<I", self.device.regions[1].data, 32, base)
-
-
-@pytest.mark.parametrize("speed, ok", [(1, True), (1.5, False)])
-def test_clock_of_a_served_board(speed, ok):
-    """Its time is that of the simulation, however slow, and it rests while it has nothing to do."""
-    with served(CountingBoard(500_000, speed)) as name, open_target(name) as target:
-        (finding,) = check_clock(target)
-    assert finding.ok is ok, finding

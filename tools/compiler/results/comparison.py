@@ -95,18 +95,24 @@ def comparison_of(values):
     """The :class:`NetworkComparison` that :meth:`NetworkComparison.as_dict` told, of a dict that
     may say more."""
 
-    def cell(one):
-        return Cell(
-            **{each.name: one[each.name] for each in fields(Cell) if one.get(each.name) is not None}
-        )
-
     return NetworkComparison(
         values["network"],
         values["board"],
         values["inputs"],
         values.get("correct"),
-        [cell(one) for one in values["cells"]],
+        [_cell_of(one) for one in values["cells"]],
         list(values["notes"]),
+    )
+
+
+def _cell_of(values):
+    """The :class:`Cell` of its fields, as ``asdict`` gave them."""
+    return Cell(
+        **{
+            each.name: values[each.name]
+            for each in fields(Cell)
+            if values.get(each.name) is not None
+        }
     )
 
 
@@ -123,6 +129,7 @@ def compare_network(
     verify=False,
     layers=True,
     progress=None,
+    kept=None,
 ):
     """The :class:`NetworkComparison` of a graph on a board.
 
@@ -133,6 +140,7 @@ def compare_network(
         and those of calibration
     labels : classes of ``inputs``
     layers : bool, cycles of each layer are measured as well
+    kept : KeptResults, which gets each core's cell, and holds those that are not computed again
     """
     notes = []
     if calibration is None:
@@ -146,29 +154,35 @@ def compare_network(
         graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs}
     )
     exact = {port.name: from_graph(port, values[port.tensor]) for port in graph.outputs}
-    cells = []
-    for isa in isas or backend_names():
+    cells, wanted = [], isas or backend_names()
+    for isa in wanted:
+        if progress is not None:
+            progress("cores", len(cells), len(wanted))
+        if kept is not None and isa in kept.results:
+            cells.append(_cell_of(kept.results[isa]))
+            continue
         name = isa.partition("?")[0]
         try:
-            cells.append(
-                _cell(
-                    graph,
-                    f"sim:{board}/{isa}",
-                    calibration,
-                    inputs,
-                    labels,
-                    exact,
-                    host_steps,
-                    estimate,
-                    verify,
-                    layers,
-                    progress,
-                )
+            cell = _cell(
+                graph,
+                f"sim:{board}/{isa}",
+                calibration,
+                inputs,
+                labels,
+                exact,
+                host_steps,
+                estimate,
+                verify,
+                layers,
+                progress,
             )
         except (QuintetError, LoweringError, ValueError) as error:
             if name not in backend_names():
                 raise
-            cells.append(Cell(name, refusal=str(error)))
+            cell = Cell(name, refusal=str(error))
+        cells.append(cell)
+        if kept is not None:
+            kept.add(isa, asdict(cell))
     return NetworkComparison(
         graph.name,
         board,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Outputs of a long inference, written as they come, so that an interrupted one goes on later."""
+"""Results of long commands, written as they come, so that an interrupted one goes on later."""
 
 import hashlib
 import json
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,17 +15,109 @@ from ...jobs.arrays import encode
 from ...outputs import place_below, write_places
 from ...text import plain_name
 
-__all__ = ["CHUNK", "KeptOutputs"]
+__all__ = ["CHUNK", "KeptOutputs", "KeptResults", "digest_of", "told_when_interrupted"]
 
 #: Inputs between two writes, at least; a multiple of those that a run takes.
 CHUNK = 256
-#: Folder, in that of the outputs, of what is done so far; gone when all is done.
+#: Folder, in that of the results, of what is done so far; gone when all is done.
 _PARTIAL = ".partial"
 _STATE = "state.json"
-_MOST_STATE = 1 << 16
+_MOST_STATE = 1 << 26
 
 
-class KeptOutputs:
+class _Kept:
+    """A folder with what is done so far of one command, whose plan, inputs and options
+    ``identity`` is a digest of."""
+
+    #: For messages: what the folder may hold instead of what is gone on with.
+    OTHER = ""
+
+    def __init__(self, folder, identity: str, *, resume: bool):
+        self.folder = Path(folder)
+        self._partial = self.folder / _PARTIAL
+        self._identity = identity
+        if not resume:
+            self._drop()
+
+    def _drop(self):
+        shutil.rmtree(self._partial, ignore_errors=True)
+
+    def _read_state(self, read):
+        """Calls ``read(state)`` where there is one."""
+        path = self._partial / _STATE
+        try:
+            state = json.loads(read_bytes(path, _MOST_STATE))
+            if state["identity"] == self._identity:
+                read(state)
+                return
+        except FileError as error:
+            if error.missing:
+                return
+            raise InputError(f"--resume: {error}") from None
+        except (ValueError, KeyError, TypeError):
+            raise InputError(f"--resume: {path} is damaged; leave --resume out") from None
+        raise InputError(
+            f"--resume: {self.folder} holds {self.OTHER}; leave --resume out, or choose another "
+            f"folder"
+        )
+
+    def _write(self, files, **state):
+        """Writes ``files`` (name -> bytes) and the state, which comes last: without it they do not
+        count."""
+        state = {"identity": self._identity, **state}
+        write_places(
+            {place_below(self._partial, name): data for name, data in files.items()}
+            | {place_below(self._partial, _STATE): json.dumps(state).encode()}
+        )
+
+
+class KeptResults(_Kept):
+    """Results by name in a folder: one JSON file when all are done, a state that grows with each
+    of them until then.
+
+    Parameters
+    ----------
+    folder : path
+    name : str
+        Of the JSON file.
+    identity : str
+        Of the command (:func:`digest_of`).
+    resume : bool
+        Go on with what the folder holds; else that is dropped.
+
+    Attributes
+    ----------
+    results : dict
+        Name -> what JSON can hold.
+    """
+
+    OTHER = "results of another command"
+
+    def __init__(self, folder, name: str, identity: str, *, resume: bool):
+        super().__init__(folder, identity, resume=resume)
+        self._name = name
+        self.results: dict = {}
+        if resume:
+            self._read_state(lambda state: self.results.update(state["results"]))
+
+    @property
+    def done(self) -> int:
+        """How many there are."""
+        return len(self.results)
+
+    def add(self, name: str, result):
+        """Write the next result."""
+        self.results[name] = result
+        self._write({}, results=self.results)
+
+    def finish(self, values: dict):
+        """Write the file of all results; the state is dropped."""
+        data = json.dumps(values, indent=1).encode() + b"\n"
+        write_places({place_below(self.folder, self._name): data})
+        self._drop()
+
+
+class KeptOutputs(_Kept):
     """The outputs in a folder: one ``.npy`` for each output of the network, when all are done;
     until then a chunk of inputs at a time.
 
@@ -49,35 +142,18 @@ class KeptOutputs:
         ``resume``, and the folder holds outputs of another plan or of other inputs.
     """
 
+    OTHER = "outputs of another plan or of other inputs"
+
     def __init__(self, folder, plan_folder, inputs: dict[str, np.ndarray], *, resume: bool):
-        self.folder = Path(folder)
-        self._partial = self.folder / _PARTIAL
-        self._identity = _identity(plan_folder, inputs)
+        super().__init__(folder, _identity(plan_folder, inputs), resume=resume)
         self._count = len(next(iter(inputs.values())))
         self._starts: list[int] = []
         self.done = 0
         if resume:
-            self._read_state()
-        else:
-            shutil.rmtree(self._partial, ignore_errors=True)
+            self._read_state(self._go_on)
 
-    def _read_state(self):
-        path = self._partial / _STATE
-        try:
-            state = json.loads(read_bytes(path, _MOST_STATE))
-            identity, starts, done = state["identity"], state["starts"], state["done"]
-        except FileError as error:
-            if error.missing:
-                return
-            raise InputError(f"--resume: {error}") from None
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"--resume: {path} is damaged; leave --resume out") from None
-        if identity != self._identity:
-            raise InputError(
-                f"--resume: {self.folder} holds outputs of another plan or of other inputs; "
-                f"leave --resume out, or choose another folder"
-            )
-        self._starts, self.done = list(starts), int(done)
+    def _go_on(self, state):
+        self._starts, self.done = list(state["starts"]), int(state["done"])
         if self.done >= self._count:  # ended before they were joined: something is left to run
             self.done = self._starts.pop()
 
@@ -86,14 +162,10 @@ class KeptOutputs:
         start, count = self.done, len(next(iter(outputs.values())))
         self._starts.append(start)
         self.done += count
-        state = {"identity": self._identity, "starts": self._starts, "done": self.done}
-        # The state comes last: without it a chunk does not count.
-        write_places(
-            {
-                place_below(self._partial, f"{plain_name(name)}-{start}.npy"): encode(array)
-                for name, array in outputs.items()
-            }
-            | {place_below(self._partial, _STATE): json.dumps(state).encode()}
+        self._write(
+            {f"{plain_name(name)}-{start}.npy": encode(array) for name, array in outputs.items()},
+            starts=self._starts,
+            done=self.done,
         )
 
     def finish(self, names: list[str]) -> dict[str, np.ndarray]:
@@ -116,14 +188,37 @@ class KeptOutputs:
                 for name, array in outputs.items()
             }
         )
-        shutil.rmtree(self._partial, ignore_errors=True)
+        self._drop()
         return outputs
+
+
+@contextmanager
+def told_when_interrupted(console, kept: _Kept | None, count: int, what: str):
+    """Says, when a signal ends the command within, how many of its ``count`` results are kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if kept is not None and kept.done:
+            console.note(
+                f"{kept.done:,} of {count:,} {what} are kept in {kept.folder}; the same command "
+                f"with --resume goes on"
+            )
+        raise
 
 
 def _identity(plan_folder, inputs):
     """A digest of a plan and of inputs."""
-    digest = hashlib.sha256(read_bytes(Path(plan_folder) / "plan.toml"))
-    for name, array in sorted(inputs.items()):
-        digest.update(f"{name} {array.dtype} {array.shape} ".encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
+    return digest_of(read_bytes(Path(plan_folder) / "plan.toml"), inputs)
+
+
+def digest_of(*parts) -> str:
+    """A digest of bytes, of arrays by name, and of anything else by its text."""
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, dict):
+            for name, array in sorted(part.items()):
+                digest.update(f"{name} {array.dtype} {array.shape} ".encode())
+                digest.update(np.ascontiguousarray(array).tobytes())
+        else:
+            digest.update(part if isinstance(part, bytes) else f"{part!r} ".encode())
     return digest.hexdigest()
