@@ -4,8 +4,10 @@ labels."""
 
 import hashlib
 import re
+from collections import Counter
+from collections.abc import Iterable
 
-__all__ = ["plain_name", "visible", "visible_lines"]
+__all__ = ["plain_name", "plain_names", "visible", "visible_lines"]
 
 #: Characters of the longest name that :func:`plain_name` gives.
 LONGEST_NAME = 48
@@ -32,6 +34,21 @@ def plain_name(name: str) -> str:
     # A name that ends like a digest gets one, too: it may be what another name became.
     if plain and not re.search(r"_[0-9a-f]{8}$", name):
         return name
+    return _with_digest(name)
+
+
+def plain_names(names: Iterable[str]) -> dict[str, str]:
+    """Name -> :func:`plain_name` of it, different also where the case of letters does not count, as
+    on some file systems: names that differ in case alone get digests."""
+    plain = {name: plain_name(name) for name in names}
+    folded = Counter(made.lower() for made in plain.values())
+    return {
+        name: made if folded[made.lower()] == 1 else _with_digest(name)
+        for name, made in plain.items()
+    }
+
+
+def _with_digest(name):
     left = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")[: LONGEST_NAME - 11]
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"n_{left}_{digest}" if not left[:1].isalpha() else f"{left}_{digest}"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.tools.report.page import chart, escape
-from quintet.tools.text import LONGEST_NAME, plain_name
+from quintet.tools.text import LONGEST_NAME, plain_name, plain_names
 
 
 def test_names_that_are_plain_stay():
@@ -28,6 +28,13 @@ def test_different_names_stay_different(names):
 def test_a_name_that_another_one_becomes_is_changed_too():
     made = plain_name("a b")
     assert made != "a_b" and plain_name(made) != made
+
+
+def test_names_that_differ_in_case_alone_are_different_files():
+    plain = plain_names(["y", "Y", "z", "a b"])
+    assert len({name.lower() for name in plain.values()}) == 4
+    assert plain["z"] == "z" and plain["a b"] == plain_name("a b")
+    assert plain == plain_names(["Y", "a b", "z", "y"])
 
 
 def test_long_names_and_those_that_differ_at_their_end():

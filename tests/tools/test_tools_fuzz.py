@@ -14,10 +14,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools.fuzz_files import LARGE, mutate, random_of
+
 WORKER = Path(__file__).with_name("fuzz_worker.py")
+ENDINGS = Path(__file__).with_name("fuzz_endings.py")
 #: Seconds without a word after which a command is said to hang.
 HANGS = 120
 SHORT, LONG, BLOCK = 300, 3000, 500
+#: Commands that get a signal.
+ENDED, ENDED_LONG = 24, 400
 
 
 def cases(first, last):
@@ -101,6 +106,54 @@ def test_no_input_is_a_defect(block):
     codes = check(block * half, (block + 1) * half)
     # Commands that work and commands that do not, so that the fuzzer itself does not wither.
     assert set(codes) >= {0, 2, 3} and codes[0] >= half // 10 and codes[2] >= half // 10, codes
+
+
+def check_endings(first, last):
+    """Runs commands with closed descriptors and signals; fails with all that went wrong. The
+    number of those that a signal ended."""
+    done = subprocess.run(
+        [sys.executable, str(ENDINGS), str(first), str(last)],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    results = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(results) == last - first, done.stderr[-3000:]
+    found = [
+        f"python tests/tools/fuzz_endings.py {result['seed']}    # {result['signal']} after "
+        f"{result['seconds']} s, quintet {' '.join(map(repr, result['args']))}\n    "
+        + "; ".join(result["troubles"])
+        for result in results
+        if result["troubles"]
+    ]
+    assert not found, f"{len(found)} of {last - first} cases\n" + "\n".join(found)
+    return sum(result["signal"] is not None for result in results)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals and descriptors of POSIX")
+def test_signals_and_closed_descriptors_leave_nothing():
+    assert check_endings(0, ENDED)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(os.name != "posix", reason="signals and descriptors of POSIX")
+def test_signals_and_closed_descriptors_leave_nothing_long():
+    first = 1_000_000 * int(os.environ.get("QUINTET_SEED", "1"))
+    check_endings(first, first + ENDED_LONG)
+
+
+def test_a_large_file_of_a_folder_is_not_broken(tmp_path):
+    """One that another mutation made, a hole of 3 GiB, took all memory of the fuzzer."""
+    for seed in range(20):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        with open(folder / "hole.s", "wb") as file:
+            file.truncate(LARGE)
+        mutate(random_of(seed, "files"), folder)
+        # The whole folder may have gone.
+        assert not folder.is_dir() or {p.name for p in folder.iterdir()} in ({"hole.s"}, set())
+        hole = folder / "hole.s"
+        assert not hole.exists() or (hole.stat().st_size, hole.stat().st_blocks) == (LARGE, 0), seed
 
 
 @pytest.mark.long

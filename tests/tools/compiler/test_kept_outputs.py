@@ -116,3 +116,13 @@ def test_a_run_that_ended_before_its_outputs_were_joined(infer, monkeypatch, tmp
     assert state["done"] == 20
     ran = infer("--out", "out", "--resume", "--json")
     assert ran.code == 0 and ran.json["inputs"] == 4
+
+
+def test_outputs_whose_names_differ_in_case_alone_are_different_files(tmp_path):
+    (tmp_path / "plan.toml").write_text("")
+    outputs = {"y": np.zeros(2), "Y": np.ones(2)}
+    keep = kept.KeptOutputs(tmp_path / "out", tmp_path, {"x": np.zeros((2, 1))}, resume=False)
+    keep.add(outputs)
+    found = keep.finish(list(outputs))
+    assert all((found[name] == outputs[name]).all() for name in outputs)
+    assert len({path.name.lower() for path in (tmp_path / "out").iterdir()}) == 2

@@ -13,7 +13,7 @@ from ....gateware.isa.files import FileError, load_array, read_bytes
 from ...errors import InputError
 from ...jobs.arrays import encode
 from ...outputs import place_below, write_places
-from ...text import plain_name
+from ...text import plain_names
 
 __all__ = ["CHUNK", "KeptOutputs", "KeptResults", "digest_of", "told_when_interrupted"]
 
@@ -159,22 +159,24 @@ class KeptOutputs(_Kept):
 
     def add(self, outputs: dict[str, np.ndarray]):
         """Write the outputs of the next inputs, name -> array."""
+        files = plain_names(outputs)
         start, count = self.done, len(next(iter(outputs.values())))
         self._starts.append(start)
         self.done += count
         self._write(
-            {f"{plain_name(name)}-{start}.npy": encode(array) for name, array in outputs.items()},
+            {f"{files[name]}-{start}.npy": encode(array) for name, array in outputs.items()},
             starts=self._starts,
             done=self.done,
         )
 
     def finish(self, names: list[str]) -> dict[str, np.ndarray]:
         """Join what is written into one file for each of ``names``; the outputs."""
+        files = plain_names(names)
         try:
             outputs = {
                 name: np.concatenate(
                     [
-                        load_array(self._partial / f"{plain_name(name)}-{start}.npy")
+                        load_array(self._partial / f"{files[name]}-{start}.npy")
                         for start in self._starts
                     ]
                 )
@@ -184,7 +186,7 @@ class KeptOutputs(_Kept):
             raise InputError(f"{error}; leave --resume out") from None
         write_places(
             {
-                place_below(self.folder, f"{plain_name(name)}.npy"): encode(array)
+                place_below(self.folder, f"{files[name]}.npy"): encode(array)
                 for name, array in outputs.items()
             }
         )
