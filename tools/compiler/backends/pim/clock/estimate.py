@@ -58,7 +58,7 @@ def program_cycles(writer, weights=False):
 
 
 def played(quantised, params, joined):
-    """Cycles of the program that :class:`~.program.ProgramWriter` makes with ``joined``; infinite
+    """Cycles of the program that :class:`~..program.ProgramWriter` makes with ``joined``; infinite
     where it cannot."""
     writer = ProgramWriter(quantised, params, joined)
     try:
