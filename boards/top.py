@@ -114,7 +114,7 @@ class HeldPins(Elaboratable):
 
 
 class BoardTop(Elaboratable):
-    """Top of the bitstream: ``soc`` (a SoC of :meth:`Board.make_soc`) on ``board``'s pins."""
+    """Top of the bitstream: ``soc``, from :meth:`~.board.Board.make_soc`, on ``board``'s pins."""
 
     def __init__(self, *, board, soc):
         self.board, self.soc, self.clocking = board, soc, soc.clocking

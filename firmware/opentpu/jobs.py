@@ -110,8 +110,8 @@ def network_job(
     extra=None,
     labels=None,
 ):
-    """The job that applies ``layers`` (of :class:`.network.Layer`) to int8 ``inputs`` [rows, K] on
-    a core of ``params``.
+    """The job that applies ``layers`` to int8 ``inputs`` [rows, K] on a core of ``params``; each
+    layer is a :class:`~quintet.tools.kernels.opentpu.network.Layer`.
 
     ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm.
     The npz also holds ``batch`` and ``rows``: with them

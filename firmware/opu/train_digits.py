@@ -20,7 +20,7 @@ __all__ = ["main", "quantise", "train"]
 
 
 def _unpatch(grads, channels):
-    """What :func:`_patches` does to gradients."""
+    """What :func:`~.float_network._patches` does to gradients."""
     n, h, w, _ = grads.shape
     padded = np.zeros((n, h + 2, w + 2, channels), grads.dtype)
     for k in range(9):

@@ -66,7 +66,7 @@ class Software:
     listing : ``(software, data, params, text) -> str``:
         the disassembly of such an image; ``text(word, stored, storage)`` gives the line of a word
         that lies there as the bytes ``stored`` (``storage``: by default the usual one). Raises
-        :class:`TableError` for what is no image.
+        :class:`~.instruction.TableError` for what is no image.
     passes : name -> ``(software, program, params) -> Program``:
         what ``quintet asm --pass NAME`` may do to a program; what it has to say stands in the
         program's warnings.

@@ -125,7 +125,7 @@ def extreme_words(isa, instruction, params=None):
 
 
 def illegal_words(isa, params=None):
-    """Pairs (word, :class:`Decoded`) that cover what a decoder must refuse.
+    """Pairs (word, :class:`~.table.Decoded`) that cover what a decoder must refuse.
 
     Every undefined opcode, every bit that must be zero set alone, the lowest and highest illegal
     bits of every field.

@@ -13,7 +13,7 @@ __all__ = ["Engine", "EngineControl", "Stall", "first_class"]
 
 
 class Stall(enum.Enum, shape=3):
-    """Class of a busy cycle (values of :class:`~.registers.StallClass`)."""
+    """Class of a busy cycle (values of :class:`~..isa.registers.StallClass`)."""
 
     WORK = StallClass.WORK
     FETCH = StallClass.FETCH

@@ -62,7 +62,7 @@ class Arithmetic:
     shifts : lowest and highest shift
     shift_group : output channels that share a shift: a number, or ``None`` where all of them do
     partial_bits : width at which partial sums saturate after every step of
-        :meth:`Backend.partial_sums`, ``None``: they do not
+        :meth:`~.backends.base.Backend.partial_sums`, ``None``: they do not
     partial_shifted : partial sums are rounded to the unit ``2^partial_shifted`` times below that
         of the result before they are added up
     equal_scales : the operands of an addition and its result must have one scale
@@ -138,7 +138,7 @@ class Quantised:
     layers : dict, node name -> Integer; of every node with weights
     choices : list of dict: what was chosen for each tensor and layer and why, for the report
     apart : list of names of layers that would lose much less with their clip in a layer of its own
-        (:attr:`Backend.apart`)
+        (:attr:`~.backends.base.Backend.apart`)
     """
 
     graph: Graph

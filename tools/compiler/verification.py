@@ -88,8 +88,9 @@ def keeping(plan):
 
 
 def reference_tensors(plan, inputs, progress=None):
-    """Numbers of every tensor on the machine, name -> array, as :meth:`Backend.reference` gives
-    them, and real numbers of those at its borders."""
+    """Numbers of every tensor on the machine, name -> array, as
+    :meth:`~.backends.base.Backend.reference` gives them, and real numbers of those at its
+    borders."""
     backend, values, numbers = plan.backend(), dict(inputs), {}
     for step in plan.steps:
         if not isinstance(step, MachineStep):
@@ -150,7 +151,7 @@ def verify_plan(plan, inputs, name_a, open_a, name_b, open_b, progress=None):
     Parameters
     ----------
     inputs : dict, tensor name -> float64 with the first axis of inputs
-        (:func:`~.session.check_inputs`)
+        (:func:`~.values.check_inputs`)
     name_a, name_b : names for messages
     open_a, open_b : callables that open a target;
         ``open_b`` may be ``None`` for the reference in numpy

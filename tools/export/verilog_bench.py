@@ -125,7 +125,7 @@ endmodule
 
 
 def test_bench(job, *, name, preset, params, beat_bytes, memory_size, domain=None):
-    """Verilog that runs ``job`` on the module ``name`` of :func:`~.build.verilog_core`, given the
+    """Verilog that runs ``job`` on the module ``name`` of :func:`~.verilog.verilog_core`, given the
     same sizes.
 
     Raises

@@ -135,5 +135,5 @@ class RegisterMap:
         return "aborted" if code == 8 else f"unknown_{code}"
 
     def fault(self, name):
-        """The :class:`Fault` called ``name``, or ``None``."""
+        """The :class:`~...gateware.isa.registers.Fault` called ``name``, or ``None``."""
         return next((fault for fault in self.isa.faults if fault.name == name), None)

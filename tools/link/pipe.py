@@ -24,7 +24,7 @@ class Pipe:
     served = False
 
     def write(self, data):
-        """Sends all of ``data``. :class:`LinkError` if that is not possible."""
+        """Sends all of ``data``. :class:`~.errors.LinkError` if that is not possible."""
         raise TypeError(f"{type(self).__name__} does not say how to write")
 
     def read(self, limit, timeout):

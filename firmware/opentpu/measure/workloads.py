@@ -305,9 +305,10 @@ def _small(name):
 def workload(name):
     """The workload ``name`` of section 10.3, W1 to W12, W15, W16, W18.
 
-    W13 and W14 are campaigns over :func:`opentpu_programs.random_case` and
-    :func:`opentpu_programs.pad`; W17 is about bitstreams. W15 and W16 have the load of the image
-    (256 vectors) and the reading back in their bound, since all of it is one program.
+    W13 and W14 are campaigns over ``random_case`` and ``pad`` of
+    ``tests/gateware/cores/opentpu/bench/programs.py``; W17 is about bitstreams. W15 and W16 have
+    the load of the image (256 vectors) and the reading back in their bound, since all of it is one
+    program.
     """
     if name in _PRODUCTS:
         return _product(name)

@@ -131,7 +131,8 @@ def float_accuracy():
 
 
 def program(params, *, images=IMAGES, group=None, memory=None):
-    """The :class:`Compiled` program for a build of ``params``."""
+    """The :class:`~quintet.tools.kernels.opu.program.Compiled` program for a build of
+    ``params``."""
     return compile_network(network(images), params, group=group, memory=memory)
 
 

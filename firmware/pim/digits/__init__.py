@@ -124,8 +124,8 @@ def accuracy_of(data, name, images, answers):
 
 
 def program(params, name, *, images=IMAGES, cores=1, chunk=None, mode="packed", gmem=GMEM):
-    """The :class:`Compiled` program for a build of ``params``; ``chunk``: images loaded at once, by
-    default what divides."""
+    """The :class:`~quintet.tools.kernels.pim.compiler.Compiled` program for a build of ``params``;
+    ``chunk``: images loaded at once, by default what divides."""
     if chunk is None:
         share = images // cores
         chunk = next((n for n in (9, 5, 3) if share % n == 0), 1) if name == "mlp" else 1

@@ -192,7 +192,7 @@ class Backend(ABC):
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
     barred = {}
     #: Layers whose clip is to be made by a layer of its own, where the machine's clips ask for that
-    #: (:attr:`Quantised.apart`).
+    #: (:attr:`~..quantised.Quantised.apart`).
     apart = frozenset()
 
     def __init__(self, *, params, memory_size, memory=None):
@@ -219,8 +219,8 @@ class Backend(ABC):
         return graph
 
     def split(self, graph):
-        """Parts of a prepared graph that each make one program, in order (:meth:`Graph.part`);
-        usually the whole."""
+        """Parts of a prepared graph that each make one program, in order
+        (:meth:`~..graph.Graph.part`); usually the whole."""
         return [graph]
 
     def check(self, graph):

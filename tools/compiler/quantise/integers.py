@@ -154,7 +154,7 @@ def make_integer(node, bias, shift, source_step, result_step, numbers, seen=None
     ----------
     bias : float64 [out] or ``None``
     shift : int64 [out]
-    seen : inputs as :func:`neighbourhoods` gives them, for rounding with feedback; ``None``:
+    seen : inputs as :func:`~.rows.neighbourhoods` gives them, for rounding with feedback; ``None``:
         to the nearest
     """
     rows = rows_of(node)

@@ -40,8 +40,8 @@ class Seen:
 
 
 def collect(graph, values, seed=0):
-    """:class:`Seen` of every tensor that flows, by name; ``values`` as :func:`check_calibration`
-    gives them.
+    """:class:`Seen` of every tensor that flows, by name; ``values`` as
+    :func:`~.calibration.check_calibration` gives them.
 
     Raises
     ------

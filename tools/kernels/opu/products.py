@@ -27,8 +27,8 @@ class Products:
         Parameters
         ----------
         source, second : Tensor [rows, 1, channels], the same channels;
-            ``second`` full (see :meth:`conv`). ``batched``: [matrices, rows, channels], as many
-            matrices
+            ``second`` full (see :meth:`~.graph.Network.conv`). ``batched``: [matrices, rows,
+            channels], as many matrices
         fraction : fraction length of the result [rows of source, 1, rows of second];
             ``batched``: [matrices, rows of source, rows of second]
         places : places that the sums are shifted right by beside what the fraction lengths say

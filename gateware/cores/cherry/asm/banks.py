@@ -73,7 +73,7 @@ def warn_of_banks(accesses, units, counts, params, warn):
     as half a step's own time: at the first.
 
     ``accesses``: triples (item, indices of ordered loops around it, of the independent one or
-    ``None``); ``units``: index -> (:class:`~.image.Unit`, name, place); ``counts``: index ->
+    ``None``); ``units``: index -> (:class:`~..image.Unit`, name, place); ``counts``: index ->
     iterations; ``warn(place, message)``.
     """
     banks, found = params["banks"], {}

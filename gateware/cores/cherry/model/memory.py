@@ -12,9 +12,9 @@ __all__ = ["MainMemory"]
 class MainMemory(MemoryWindow):
     """Main memory in words.
 
-    Methods take ``pc``, the byte address that a fault names, and raise :class:`~.outcome.RunFault`:
-    ``window`` with the first byte address outside; ``bus`` where the window lies past the memory's
-    end.
+    Methods take ``pc``, the byte address that a fault names, and raise
+    :class:`~quintet.gateware.isa.outcome.RunFault`: ``window`` with the first byte address outside;
+    ``bus`` where the window lies past the memory's end.
     """
 
     def check(self, address, words, pc):

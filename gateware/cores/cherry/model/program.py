@@ -287,8 +287,8 @@ class ProgramRun:
         return bad, RunFault("mem_range", int(addresses[bad][wrong[bad]][0]), pc)
 
     def _note_accesses(self, kind, pc, addresses, first):
-        """Tells :class:`Races` of an access in contexts from ``first`` on (``None``: once for
-        all)."""
+        """Tells :class:`~.races.Races` of an access in contexts from ``first`` on (``None``: once
+        for all)."""
         if self.races is None or not self.stack_is_independent:
             return
         try:

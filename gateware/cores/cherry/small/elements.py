@@ -29,7 +29,7 @@ class ElementReader(wiring.Component):
     valid, tag, value : Out, two cycles later, in order
     pending : Out, an element is still to come after this cycle
     clear : In, what is asked for does not come
-    tiles_read : Out, :class:`~.ops.TileRead`
+    tiles_read : Out, :class:`~..engine.ops.TileRead`
     """
 
     def __init__(self, *, params, tag):
@@ -93,7 +93,7 @@ class ElementWriter(wiring.Component):
     ready : Out
     done : Out, pulse: the last element is written
     clear : In, forgets the tile
-    tiles_write : Out, :class:`~.ops.TileWrite`
+    tiles_write : Out, :class:`~..engine.ops.TileWrite`
     """
 
     def __init__(self, *, params):
@@ -139,15 +139,16 @@ class ElementUnit(wiring.Component):
     Parameters
     ----------
     params : dict, of a build with the small engine
-    layout, own : as :class:`~.contexts.ContextIterator`'s
+    layout, own : as :class:`~..engine.units.contexts.ContextIterator`'s
     tag : shape of what comes back with an element read
 
     Members
     -------
-    op : In, stream of operations; progress : In, :class:`~.ops.ProgressLayout`
+    op : In, stream of operations; progress : In, :class:`~..engine.ops.ProgressLayout`
     fetched, finished : Out, pulse: a slot is; working : Out, one is at work
     clear : In, forgets all operations
-    tiles_read, tiles_write : Out, :class:`~.ops.TileRead`, :class:`~.ops.TileWrite`; both may wait
+    tiles_read, tiles_write : Out, :class:`~..engine.ops.TileRead` and
+        :class:`~..engine.ops.TileWrite`; both may wait
     """
 
     def __init__(self, *, params, layout, own, tag):

@@ -438,7 +438,7 @@ class Decoder(wiring.Component):
 
     def _early(self, m, on, t, last, high, stepped):
         """Whether it would come too early behind the last operation but one, the last being one of
-        one operand (:attr:`Mapping.looks_back`)."""
+        one operand (:attr:`~.mapping.Mapping.looks_back`)."""
         low_before, high_before, stepped_before, short = (
             Signal.like(value, name=f"{name}_before", reset_less=True)
             for name, value in (

@@ -58,8 +58,8 @@ def _capacity(step, machine, params):
 
 
 def describe(fault, word, machine):
-    """A sentence on ``fault`` (:class:`~.outcome.RunFault`), raised by ``word`` in front of
-    ``machine``."""
+    """A sentence on ``fault`` (:class:`~quintet.gateware.isa.outcome.RunFault`), raised by ``word``
+    in front of ``machine``."""
     from ..isa import ISA
 
     name, detail = fault.name, fault.detail

@@ -7,10 +7,10 @@
                                  +-> DMA -+- loads --------+        |
                          memory 1 <-------+- stores, pads <---------+
 
-Fetch reads ahead, Decode checks everything that does not need data (:mod:`.decode`) and hands each
-instruction with a copy of its configuration to one of two queues, which work in program order each;
-:mod:`.scoreboard` says what waits for what between them. So the next tile is loaded, and the last
-one stored, while this one is convolved.
+Fetch reads ahead, Decode checks everything that does not need data (:mod:`~.front.decode`) and
+hands each instruction with a copy of its configuration to one of two queues, which work in program
+order each; :mod:`.scoreboard` says what waits for what between them. So the next tile is loaded,
+and the last one stored, while this one is convolved.
 
 **End.** ``end`` and every fault that Decode finds wait until both queues are empty: an error of the
 memory on an older transfer comes first. Such an error, and an abort, stop both queues at once:

@@ -67,8 +67,8 @@ def fill_entries(m, *, conv, transfer, is_op, fields, config, derived, board, mo
     conv, transfer : payloads of the two streams (:func:`~.records.conv_entry`,
         :func:`~.records.dma_entry`)
     is_op, fields : dicts by mnemonic
-    config, derived, board : :func:`~.derived.config_layout`,
-        :class:`~.derived.Derived`, :class:`~.scoreboard.Scoreboard`
+    config, derived, board : :func:`~.front.derived.config_layout`,
+        :class:`~.front.derived.Derived`, :class:`~.scoreboard.Scoreboard`
     more : namespace of ``pc``, ``word``, ``first`` (where the array begins),
         ``positions`` of ofm, ``ifm_total``, ``shift_f``, ``shift_b``, ``act``
     """

@@ -67,7 +67,7 @@ class Regions:
 
     def translate(self, region, unit, span):
         """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``;
-        raises :class:`~.outcome.RunFault`."""
+        raises :class:`~quintet.gateware.isa.outcome.RunFault`."""
         offset = unit * 64
         if offset + span > self.limit[region]:
             raise RunFault("region", geometry.isa_address(region, unit))

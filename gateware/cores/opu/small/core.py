@@ -39,7 +39,7 @@ class SmallEngine(Engine):
 
     Members
     -------
-    control : Out, :class:`~..engine.EngineControl`;
+    control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`;
         the region table is read through its bus while no program runs
     memory : Out, one :class:`~quintet.gateware.memory.port.MemoryPort`
     """

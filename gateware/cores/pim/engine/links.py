@@ -189,7 +189,7 @@ class StatePort(wiring.Signature):
         else of the oldest that is not complete, or of the next one
     pc_offset : Out, bytes from the start of its code to that instruction
     working : Out, matrix or vector unit works in this cycle
-    stall : Out, :class:`~..engine.Stall`: class of this cycle for this core,
+    stall : Out, :class:`~quintet.gateware.shell.engine.Stall`: class of this cycle for this core,
         looked at when not ``working`` and not ``finished``
     done_scalar, done_matrix, done_vector, done_transfer : Out, an instruction of the kind was
     completed in this cycle

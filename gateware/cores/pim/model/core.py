@@ -126,7 +126,8 @@ class Core:
         """Runs until the program ends or blocks (``blocked`` is then set), or for ``limit``
         instructions.
 
-        Returns the number of instructions completed. Raises :class:`~.outcome.RunFault`.
+        Returns the number of instructions completed. Raises
+        :class:`~quintet.gateware.isa.outcome.RunFault`.
         """
         before, run = self.counters["instructions"], _RUN
         while self.blocked is None and (

@@ -60,7 +60,7 @@ class Model(machine.Model):
 
     def global_range(self, address, size):
         """Main-memory address of a range of GMem, given by its 64-bit address;
-        :class:`~.outcome.RunFault` where it leaves GMem."""
+        :class:`~quintet.gateware.isa.outcome.RunFault` where it leaves GMem."""
         address &= (1 << 64) - 1
         begin = self._gmem_base + address
         if (

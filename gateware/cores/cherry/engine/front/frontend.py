@@ -101,7 +101,7 @@ class FrontEnd(wiring.Component):
     waiting : Out, nothing is under way that could keep a unit busy:
         the front end is what is waited for
     lsu, dot, alu, sfu : Out, streams of operations
-    clear : Out, to the units; progress : Out, :class:`~.ops.ProgressLayout`, to the units
+    clear : Out, to the units; progress : Out, :class:`~..ops.ProgressLayout`, to the units
     fetched, finished : In, a bit for each unit
     mem_fault, mem_address, mem_slot : In, fault of the load/store unit
     """

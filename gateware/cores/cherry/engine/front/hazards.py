@@ -25,9 +25,9 @@ class Progress(wiring.Component):
 
     Members
     -------
-    fetched, finished : In, a bit for each :class:`~.ops.Unit`: one more slot
+    fetched, finished : In, a bit for each :class:`~..ops.Unit`: one more slot
     clear : In, a program starts or ends: all counts are 0 from the next cycle on
-    progress : Out, :class:`~.ops.ProgressLayout`, registers: a pulse shows in the next cycle
+    progress : Out, :class:`~..ops.ProgressLayout`, registers: a pulse shows in the next cycle
     """
 
     def __init__(self):
@@ -54,16 +54,16 @@ class ContextGate(wiring.Component):
 
     Parameters
     ----------
-    own : :class:`~.ops.Unit` or None
+    own : :class:`~..ops.Unit` or None
         The unit whose slots these are: its operands are fetched in order, so there is nothing to
         wait for.
 
     Members
     -------
-    waits : In, :class:`~.ops.Waits` of the operation at work; slot : In, 6 bits,
+    waits : In, :class:`~..ops.Waits` of the operation at work; slot : In, 6 bits,
         its slot in question
     first_waits : In, those of the operation that comes next
-    progress : In, :class:`~.ops.ProgressLayout`
+    progress : In, :class:`~..ops.ProgressLayout`
     now, after : Out, ``slot`` may go, and the one after it; first : Out,
         slot 0 of the operation that comes next may. What may go once may go for ever.
     """
@@ -143,7 +143,7 @@ class InFlight(wiring.Component):
     clear : In, forget all
     reads, writes : In, 12 bits: masks of a new operation of any unit; ``all`` : In,
         it waits for all slots of another, not slot by slot
-    waits : Out, structure of :class:`~.ops.Waits` for this unit:
+    waits : Out, structure of :class:`~..ops.Waits` for this unit:
         for ``finished`` of the youngest whose result the new one reads or overwrites, for
         ``fetched`` of the youngest whose operands it overwrites
     full, empty : Out; nearly : Out, there is room for one at most

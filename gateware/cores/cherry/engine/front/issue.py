@@ -50,7 +50,7 @@ class SnapshotLayout(data.StructLayout):
 
 
 class IssuedLayout(data.StructLayout):
-    """An operation on its way to a unit: the fields of :func:`~.ops.header` but ``waits``, the
+    """An operation on its way to a unit: the fields of :func:`~..ops.header` but ``waits``, the
     instruction's ``record``, masks of the tiles (as :class:`~.hazards.EntryLayout`), and of a load
     or store the ``request`` for its address and its ``snapshot``."""
 
@@ -145,7 +145,7 @@ class Issue(wiring.Component):
     """Takes one operation a cycle, and hands it to its unit with what it must wait for.
 
     At most :func:`~.hazards.depth` operations of a unit are under way. Positions are compared
-    modulo 2^:data:`~.ops.POSITION`: an operation that may pass a multiple of 64 slots of its unit,
+    modulo 2^:data:`~..ops.POSITION`: an operation that may pass a multiple of 64 slots of its unit,
     since it begins 32 before it or fewer, is issued when all that were under way at the multiple
     before are complete.
 
@@ -157,7 +157,7 @@ class Issue(wiring.Component):
     -------
     op : In, stream of :class:`IssuedLayout`; ``ready`` only with ``valid``
     hold : In, nothing is taken; clear : In, all is forgotten
-    progress : In, :class:`~.ops.ProgressLayout`
+    progress : In, :class:`~..ops.ProgressLayout`
     lsu, dot, alu, sfu : Out, streams of :mod:`..ops`
     request : Out, payload and ``valid`` for the address units (always taken); address : In,
         stream of :class:`~.apu.AddressLayout`

@@ -47,8 +47,8 @@ class TileFile(wiring.Component):
 
     Members
     -------
-    read : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileRead`
-    write : In, array over :class:`~.ops.Unit` of :class:`~.ops.TileWrite`;
+    read : In, array over :class:`~..ops.Unit` of :class:`~..ops.TileRead`
+    write : In, array over :class:`~..ops.Unit` of :class:`~..ops.TileWrite`;
         those of dot unit and vector ALU are always accepted
     follows : In, the dot unit's operation overwrites what loads or stores before it read
     refused : Out, in the cycle before,

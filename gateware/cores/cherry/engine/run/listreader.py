@@ -26,7 +26,7 @@ class ListReader(wiring.Component):
     start : In, one cycle: ``address`` of the list
     stop : In, level: ends at the next burst's end of the mover, without fault
     command, words : of :class:`~.wordreader.WordReader`, which is cancelled by whoever stops a list
-    descriptor : Out(stream of :class:`~.mover_rows.DescriptorLayout`), mover_stop :
+    descriptor : Out(stream of :class:`~..memory.mover_rows.DescriptorLayout`), mover_stop :
         Out; mover_done : In, one cycle, with ``mover_error`` (fault code; 0: well) and
         ``mover_detail``
     counted : Out, one cycle: a descriptor's 32 bytes count as read

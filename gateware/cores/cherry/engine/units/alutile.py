@@ -32,7 +32,7 @@ class AluTiles(wiring.Component):
 
     Members
     -------
-    As :class:`~.dotpath.DotPath`'s; ``op`` is a stream of :func:`~.ops.alu_op`, and:
+    As :class:`~.dotpath.DotPath`'s; ``op`` is a stream of :func:`~..ops.alu_op`, and:
 
     soon : In, 2 bits: the dot unit writes OUTPUT, ACC in exactly :attr:`LATENCY` cycles
     writes : Out, 4 bits: registers written in the next cycle

@@ -17,19 +17,19 @@ class ContextIterator(wiring.Component):
     over: one a cycle, also from one operation to the next.
 
     Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after
-    it, and the first of the next operation. In an unhurried build (:func:`~.ops.unhurried`) for the
-    slot held alone: a slot begins two cycles after the one before at the earliest.
+    it, and the first of the next operation. In an unhurried build (:func:`~..ops.unhurried`) for
+    the slot held alone: a slot begins two cycles after the one before at the earliest.
 
     Parameters
     ----------
     params : dict
-    layout : layout of the unit's operations (:func:`~.ops.dot_op` and the like)
-    own : :class:`~.ops.Unit`, whose slots these are
+    layout : layout of the unit's operations (:func:`~..ops.dot_op` and the like)
+    own : :class:`~..ops.Unit`, whose slots these are
 
     Members
     -------
     op : In, stream of operations
-    progress : In, :class:`~.ops.ProgressLayout`
+    progress : In, :class:`~..ops.ProgressLayout`
     clear : In, drops the operation
     held : Out, the operation at work; ``slot`` : Out, its slot
     valid : Out, that slot may be fetched

@@ -50,14 +50,14 @@ class DotPath(wiring.Component):
     -------
     soon : Out, 2 bits: OUTPUT, ACC is written in exactly ``notice`` cycles; writes : Out,
         4 bits, registers written in the next cycle
-    op : In, stream of :func:`~.ops.dot_op`
-    progress : In, :class:`~.ops.ProgressLayout`
+    op : In, stream of :func:`~..ops.dot_op`
+    progress : In, :class:`~..ops.ProgressLayout`
     follows : Out, the operation at hand overwrites tiles that loads or stores before it read
     fetched, finished : Out, pulses: a slot's operands are read;
         its result is written in the next cycle, and can be read from the one after
     working : Out, the lanes are at work
     clear : In, pulse: all operations are forgotten; nothing is written from the next cycle on
-    tiles_read : Out, :class:`~.ops.TileRead`; tiles_write : Out, :class:`~.ops.TileWrite`,
+    tiles_read : Out, :class:`~..ops.TileRead`; tiles_write : Out, :class:`~..ops.TileWrite`,
         which must always be ready
     """
 

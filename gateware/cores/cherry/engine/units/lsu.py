@@ -58,7 +58,7 @@ class LoadStore(wiring.Component):
     others : In, 4 bits: registers that dot unit and vector ALU write in the next cycle
     refused : In, another unit was refused tiles since this one read them in the cycle before;
         after two such cycles it reads none in three
-    banks : Out, array of :class:`~.scratchpad.BankFace`
+    banks : Out, array of :class:`~..memory.scratchpad.BankFace`
     fault : Out, level: MEM_RANGE. All slots before ``fault_slot`` of its operation are done,
         nothing else. ``fault_address`` : the first address outside, row by row. Until ``clear``
 

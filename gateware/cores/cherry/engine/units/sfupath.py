@@ -41,8 +41,8 @@ class SfuPath(wiring.Component):
 
     Members
     -------
-    As :class:`~.dotpath.DotPath`'s; ``op`` is a stream of :func:`~.ops.sfu_op`, and ``tiles_write``
-    may wait.
+    As :class:`~.dotpath.DotPath`'s; ``op`` is a stream of :func:`~..ops.sfu_op`, and
+    ``tiles_write`` may wait.
     """
 
     def __init__(self, *, params, family=None):

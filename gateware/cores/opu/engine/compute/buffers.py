@@ -70,7 +70,7 @@ class IfmBuffer(wiring.Component):
     Members
     -------
     clear : In
-    load : In, see :func:`~.commands.ifm_load_layout`
+    load : In, see :func:`~..commands.ifm_load_layout`
     conv_bank, conv_line : In: a line of pi elements; conv_data : Out, :attr:`LATENCY` cycles later
     post_active, post_bank, post_row : In: a row for the residual; post_data : Out,
         :attr:`LATENCY` cycles later
@@ -161,7 +161,7 @@ class KernelRing(wiring.Component):
     Members
     -------
     clear : In
-    load : In, see :func:`~.commands.ker_load_layout`
+    load : In, see :func:`~..commands.ker_load_layout`
     row : In; data : Out, :attr:`LATENCY` cycles later, a field for each lane
     """
 
@@ -241,7 +241,7 @@ class BiasMemory(wiring.Component):
     Members
     -------
     clear : In
-    load : In, see :func:`~.commands.bias_load_layout`
+    load : In, see :func:`~..commands.bias_load_layout`
     address : In, copy in bit 6; data : Out, two cycles later
     """
 

@@ -29,12 +29,12 @@ class ConvQueue(wiring.Component):
 
     Members
     -------
-    entries : In(stream of :func:`~.records.conv_entry`)
+    entries : In(stream of :func:`~..records.conv_entry`)
     released_count : In, transfers released, modulo
     next_transfer : In, number that the next transfer gets
     loading : In: ``valid``, ``number``, ``taps``: the ``ld.ker`` whose data come,
         and how many taps of it are there
-    commands : Out(stream of :func:`~.commands.conv_layout`)
+    commands : Out(stream of :func:`~..commands.conv_layout`)
     done : In, one cycle: the unit has finished one
     finished : Out, the same a cycle later, with ``operations``, its MACs
     wait_load, wait_ker, wait_store : Out, why the oldest one waits; at most one of them

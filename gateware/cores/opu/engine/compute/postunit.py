@@ -37,11 +37,11 @@ class PostUnit(wiring.Component):
     Members
     -------
     clear : In
-    command : In(stream), see :func:`~.commands.post_layout`
+    command : In(stream), see :func:`~..commands.post_layout`
     active, ofm_bank, ifm_bank : Out: a command runs, and on which banks; residual : Out:
         it reads ``ifm``
     ofm_line, ifm_row : Out; ofm_data, ifm_data : In, five cycles later
-    out : Out(stream), see :func:`~.commands.out_layout`
+    out : Out(stream), see :func:`~..commands.out_layout`
     done : Out, one cycle, after the last group was taken
     """
 

@@ -55,7 +55,7 @@ class ConvSequencer(wiring.Component):
     Members
     -------
     clear : In
-    command : In(stream), see :func:`~.commands.conv_layout`; one in two cycles at most
+    command : In(stream), see :func:`~..commands.conv_layout`; one in two cycles at most
     terms_command : Out(stream); terms_ready, terms_take :
         the same of :class:`~.biasterms.BiasTerms`
     step : Out; the unit makes a step in this cycle, of which ``ifm_bank``, ``ifm_line``,

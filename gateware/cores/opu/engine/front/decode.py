@@ -58,9 +58,9 @@ class Decode(wiring.Component):
     words, spent, outside : In, of :class:`~.fetch.Fetch`
     window_base, window_limit : In, in units of 64 bytes
     region : Out; region_base, region_limit : In, one cycle later
-    conv, transfer : Out(stream) of :func:`~.records.conv_entry` and :func:`~.records.dma_entry`
+    conv, transfer : Out(stream) of :func:`~..records.conv_entry` and :func:`~..records.dma_entry`
     conv_crowded, transfer_crowded : In, none may be handed out now
-    released, finished : In, one cycle each (:class:`~.scoreboard.Scoreboard`)
+    released, finished : In, one cycle each (:class:`~..scoreboard.Scoreboard`)
     released_count, finished_count, next_transfer, next_conv : Out, of the scoreboard
     stop : In, level: nothing more is handed out,
         but for what was decided in the cycle in which it rises

@@ -41,7 +41,7 @@ class DMA(wiring.Component):
 
     Members
     -------
-    entries : In(stream of :func:`~.records.dma_entry`)
+    entries : In(stream of :func:`~..records.dma_entry`)
     next_conv, finished_count : In, number that the next convolution gets,
         and convolutions finished, modulo
     ifm, ker, bias : Out, load faces of the compute part; post : Out(stream),

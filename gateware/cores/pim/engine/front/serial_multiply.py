@@ -15,7 +15,7 @@ class SerialMultiply(wiring.Component):
 
     Members
     -------
-    multiply : In(stream of :func:`~.commands.multiply_layout`)
+    multiply : In(stream of :func:`~..commands.multiply_layout`)
     product_valid : Out, one cycle; product : Out, with it
     """
 

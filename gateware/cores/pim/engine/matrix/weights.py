@@ -39,7 +39,7 @@ class WeightMemory(wiring.Component):
 
     Members
     -------
-    write : In(stream of :func:`~.commands.weights_layout`); while nothing is read
+    write : In(stream of :func:`~..commands.weights_layout`); while nothing is read
     row : In: (array * xb_rows + row) * xb_cols/lanes + tile within the array
     data : Out, array of groups: the lanes of group ``g``, lowest first,
         :attr:`LATENCY` + ``g`` cycles after ``row``

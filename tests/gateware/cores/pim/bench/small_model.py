@@ -52,7 +52,8 @@ class SmallModel:
     Attributes
     ----------
     machine : :class:`~quintet.gateware.microcode.model.MachineModel`
-    fault : (code, pc, detail) of the last run; flags : its :class:`~.instructions.Flag`
+    fault : (code, pc, detail) of the last run; flags : its
+        :class:`~quintet.gateware.cores.pim.small.instructions.Flag`
     counted : dict, of the last run: ``operations``, ``read``, ``written``
     """
 

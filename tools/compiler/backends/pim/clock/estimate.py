@@ -59,7 +59,7 @@ def program_cycles(writer, weights=False, most=float("inf")):
 
 
 def played(quantised, params, joined, most=float("inf")):
-    """Cycles of the program that :class:`~.program.ProgramWriter` makes with ``joined``; infinite
+    """Cycles of the program that :class:`~..program.ProgramWriter` makes with ``joined``; infinite
     where it cannot, or where they are ``most`` or more."""
     writer = ProgramWriter(quantised, params, joined)
     try:
