@@ -162,3 +162,10 @@ def test_no_input_is_a_defect_long(block):
     """``make test-long``, QUINTET_SEED."""
     first = 1_000_000 * int(os.environ.get("QUINTET_SEED", "1")) + block * BLOCK
     check(first, first + BLOCK)
+
+
+@pytest.mark.parametrize("command", ["asm", "disasm"])
+def test_a_program_whose_name_is_too_long_is_refused(quintet, tmp_path, command):
+    """PIM takes folders of programs, and looks whether it is one."""
+    ran = quintet(command, "pim", "x" * 5000 + ".s", "-o", tmp_path / "out.json")
+    assert ran.code == 2 and "name too long" in ran.err.lower(), ran.err[-300:]

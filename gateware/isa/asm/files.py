@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program files in every form that an ISA declares: read and written by their suffixes."""
 
+import os
 from pathlib import Path
 
 from quintet.gateware.isa.files import LARGEST, FileError, write_whole
@@ -16,7 +17,7 @@ __all__ = ["load_program", "save_program", "suffix_of"]
 def suffix_of(software, path):
     """The longest suffix in ``software.forms`` that the name of ``path`` ends in; :class:`AsmError`
     if there is none."""
-    if "/" in software.forms and (str(path).endswith("/") or Path(path).is_dir()):
+    if "/" in software.forms and (str(path).endswith("/") or os.path.isdir(path)):
         return "/"
     name = Path(path).name
     fitting = [suffix for suffix in software.forms if name.endswith(suffix)]
