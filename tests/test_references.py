@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""References in docstrings and comments lead somewhere: Sphinx roles such as ``:class:`.job.Job```,
+"""References in docstrings and comments lead somewhere: Sphinx roles, as of modules and classes,
 and names of Python files and pages. Sources are parsed, not imported; a name that comes from
 another package is not looked up."""
 
