@@ -26,7 +26,7 @@ demo: $(VENV)/base
 	$(BIN)/quintet demo
 
 test: $(VENV)/stamp
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long"
 
 test-long: $(VENV)/stamp
 	QUINTET_MINUTES=$(MINUTES) QUINTET_SEED=$(SEED) $(BIN)/python -m pytest -n $(WORKERS) -m long
