@@ -110,7 +110,7 @@ def test_products_follow_their_operands_by_a_power_of_two():
     with pytest.raises(
         InputError,
         match=(
-            r"node binary_2: its result must have the step .* times 2 to the 0 to 31, but "
+            r"binary_2: its result must have the step .* times 2 to the 0 to 31, but "
             r"binary_2:0 shares the step 0.0625"
         ),
     ):

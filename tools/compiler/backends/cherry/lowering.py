@@ -65,11 +65,7 @@ class Lowering:
             steps = self._steps(provisional, True)
         except Crowded:
             # Works of a step of their own need less at a time.
-            try:
-                steps = self._steps(provisional, False)
-            except Crowded as error:
-                error.node = self.made.works[error.step].nodes[-1]
-                raise
+            steps = self._steps(provisional, False)
         again = iter(body for work in self._bodies() for body in work)
         for step in steps.steps:
             step.bodies = [(node, next(again)) for node, _ in step.bodies]

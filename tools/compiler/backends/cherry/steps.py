@@ -137,7 +137,10 @@ class Steps:
         except Crowded as error:
             works = self.steps[error.step].works
             names = list(dict.fromkeys(name for work in works for name in work.nodes))
-            raise Crowded(error.step, f"{', '.join(names)}: {error}") from None
+            crowded = Crowded(error.step, f"{', '.join(names)}: {error}")
+            if names:
+                crowded.node, crowded.reason = names[-1], error.reason
+            raise crowded from None
 
     def hoist(self, elements, cycles):
         """Brings things earlier where the program beside is too short for them, as far as there is
