@@ -256,8 +256,8 @@ def test_references_lead_somewhere(rule, sources):
         ),
         (
             missing_files,
-            {"tools/a.py": "#: As in docs/how/gone.md.\n"},
-            "tools/a.py:1: docs/how/gone.md",
+            {"tools/a.py": "#: As in ./docs/how/gone.md.\n"},
+            "tools/a.py:1: ./docs/how/gone.md",
         ),
         (
             missing_files,
