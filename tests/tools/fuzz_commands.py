@@ -455,6 +455,34 @@ def _csr(m):
     ]
 
 
+def _export(m):
+    return [
+        "--c",
+        m.of("folder", "job.toml", "subfolder"),
+        *m.maybe(0.7, "-o", lambda: m.out("out.h", "out.c", "quintet.h")),
+        *m.maybe(0.3, "--library"),
+    ]
+
+
+def _mlperf(m):
+    where = m.rnd.choice(
+        (
+            [],
+            ["--socket", m.of("0", "nonsense", "99999", "1.2.3.4:0")],
+            ["--link", m.of("new", "there.txt", "subfolder", "nodir/x", "loop")],
+            ["--stdio"],
+        )
+    )
+    return [
+        m.of("folder", "job.toml", "subfolder"),
+        "--on",
+        m.target(),
+        *where,
+        *m.maybe(0.3, "--model", lambda: m.of("ic01", "kws01")),
+        *m.maybe(0.2, "--greet"),
+    ]
+
+
 def _matrix(m):
     out = m.rnd.choice((m.folder(), "built"))
     few = ["--board", m.board(), "--isa", m.core(), *m.maybe(0.5, "--preset", m.preset)]
@@ -512,6 +540,8 @@ _WEIGHTS = {
     "build": 6,
     "verilog": 5,
     "csr": 4,
+    "export": 2,
+    "mlperf": 2,
     "matrix": 4,
     "serve": 4,
     "flash": 3,

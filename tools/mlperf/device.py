@@ -142,7 +142,7 @@ class Device:
 
     def _take(self, digits):
         if len(digits) % 2:
-            yield "e-[Insufficent number of hex digits]"
+            yield "e-[Insufficient number of hex digits]"
             return
         if not self._size or len(self._buffer) == self._size:
             yield "e-[No bytes are expected: 'db load' comes first]"

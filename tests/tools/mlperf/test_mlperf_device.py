@@ -126,7 +126,7 @@ def test_digits_behind_the_last_byte_mean_nothing(device):
         ("db load -4", "e-[Command 'db load' must be >0 bytes]"),
         ("db load 491", "e-[Supplied buffer size 491: an input of kws01 has 490 bytes]"),
         ("db 00", "e-[No bytes are expected: 'db load' comes first]"),
-        ("db 0", "e-[Insufficent number of hex digits]"),
+        ("db 0", "e-[Insufficient number of hex digits]"),
         ("infer 0", "e-[Inference iterations must be >0]"),
         ("infer x", "e-[Inference iterations must be >0]"),
         ("infer 1 -1", "e-[Inference warmup must be >=0]"),
