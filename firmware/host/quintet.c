@@ -399,13 +399,13 @@ static bool take(struct quintet *board, struct call *c, uint32_t index)
 }
 
 /* The state of a call on its way. Requests before `first` are answered, those before `next` sent;
- * `high` is the highest `next` there was in this session. Request 0 has the number `base`. */
+ * `high` is the largest value of `next` since the link was opened. Request 0 has number `base`. */
 struct flight {
     uint32_t first, next, high, count;
     uint8_t base;
     uint32_t echoes;        /* answers due that would tell of the same loss once more */
     uint32_t heard, repeated, silences;
-    int lost;               /* sessions */
+    int lost;               /* times that the board had forgotten the link */
 };
 
 static void go_back(struct quintet *board, struct flight *f)
@@ -620,8 +620,9 @@ static enum quintet_status strided(struct quintet *board, enum operation operati
         return exchange(board, &c);
     }
     for (uint32_t i = 0; i < count; i++) {
-        enum quintet_status status = call(board, plain, address + i * stride, run, QUINTET_CHUNK,
-                                          reads ? NULL : out + i * run, reads ? in + i * run : NULL);
+        enum quintet_status status =
+            call(board, plain, address + i * stride, run, QUINTET_CHUNK,
+                 reads ? NULL : out + i * run, reads ? in + i * run : NULL);
         if (status)
             return status;
     }

@@ -23,6 +23,7 @@ from tests.firmware.host.library import (
     compilers,
     load,
 )
+from tests.support.link_faults import Runs
 from tests.tools.link.fake_pipe import FakePipe
 from tests.tools.link.test_link_client import CONTROL, Board, faults, header
 
@@ -370,19 +371,11 @@ def spoilt_calls(loaded, seed, rate, calls):
             link.fill(address, size, value)
             image[address : address + size] = bytes([value]) * size
         elif kind in (4, 5):
-            run = chance.choice([1, 3, 16, 61, 255, 256, 300])
-            count = chance.randrange(1, 2 + 2500 // run)
-            stride = min(run + chance.choice([0, 1, 2, 7, 61, 1000]), (65536 - run) // count)
-            address = chance.randrange(65536 - count * stride)
-            places = [address + n * stride + at for n in range(count) for at in range(run)]
+            runs = Runs(chance, 65536)
             if kind == 4:
-                data = chance.randbytes(len(places))
-                link.write_strided(address, data, run, stride)
-                for place, byte in zip(places, data, strict=True):
-                    image[place] = byte
+                runs.write(link, image, chance.randbytes(len(runs.places)))
             else:
-                found = link.read_strided(address, run, stride, count)
-                assert found == bytes(image[place] for place in places)
+                runs.check(link, image)
         else:
             link.write_word(CONTROL + 0x100, number)
             wanted.append((CONTROL + 0x100, struct.pack("<I", number)))

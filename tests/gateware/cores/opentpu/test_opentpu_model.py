@@ -121,30 +121,28 @@ def test_accumulators_wrap():
 # Against a second model
 
 
+def check_against_slow(params, case):
+    """Memory and counters of a case are those of the slow model, which is written by itself."""
+    memory, outcome = run(case)
+    assert outcome.status == "done", case.name
+    slow = bytearray(case.memory.tobytes())
+    retired, macs = opentpu_slow.run(params, slow, case.registers)
+    assert memory.tobytes() == bytes(slow), case.name
+    assert (outcome.counters["instructions"], outcome.counters["operations"]) == (retired, macs)
+
+
 @pytest.mark.parametrize("preset", ["sim", "sim-ext", "sim-plain", "85f-8x8", "85f-12x12"])
 def test_random_programs(preset):
     params = SPACE.resolve(preset)
     for seed in range(25 if params["n"] <= 4 else 6):
-        case = random_case(seed, params)
-        memory, outcome = run(case)
-        assert outcome.status == "done", case.name
-        slow = bytearray(case.memory.tobytes())
-        retired, macs = opentpu_slow.run(params, slow, case.registers)
-        assert memory.tobytes() == bytes(slow), case.name
-        assert (outcome.counters["instructions"], outcome.counters["operations"]) == (retired, macs)
+        check_against_slow(params, random_case(seed, params))
 
 
 @pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
 def test_random_programs_of_every_size(n):
     for preset in ("sim-ext", "sim-plain"):
         params = SPACE.resolve(preset, {"n": n})
-        case = random_case(n, params, length=12)
-        memory, outcome = run(case)
-        assert outcome.status == "done", case.name
-        slow = bytearray(case.memory.tobytes())
-        retired, macs = opentpu_slow.run(params, slow, case.registers)
-        assert memory.tobytes() == bytes(slow), case.name
-        assert (outcome.counters["instructions"], outcome.counters["operations"]) == (retired, macs)
+        check_against_slow(params, random_case(n, params, length=12))
 
 
 @pytest.mark.parametrize("n", [2, 64, 66, 128, 254, 256])
