@@ -7,7 +7,7 @@ MINUTES ?= 20
 SEED ?= 1
 WORKERS ?= 2
 
-.PHONY: demo test test-long format lint docs pictures clean
+.PHONY: demo test test-long format lint types docs pictures clean
 
 # What running, building and the demo need: the package itself with the FPGA tools.
 $(VENV)/base: pyproject.toml setup.py
@@ -39,6 +39,12 @@ lint: $(VENV)/stamp
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	git ls-files -z '*.py' '*.md' '*.toml' | xargs -0 $(BIN)/codespell
+
+# The checker follows names by folders, so it needs one called `quintet`.
+TYPED ?= tools boards gateware firmware
+types: $(VENV)/stamp
+	@mkdir -p build/typing && ln -sfn ../.. build/typing/quintet
+	MYPYPATH=build/typing $(BIN)/mypy $(TYPED:%=-p quintet.%)
 
 docs: $(VENV)/stamp
 	$(BIN)/python -m quintet.tools.pages.pictures
