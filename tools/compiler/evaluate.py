@@ -129,8 +129,10 @@ def run_node(node, *values):
 
 
 def activate(node, values):
-    """``values`` after the activation that ``node`` holds itself."""
-    return values if node.activation is None else _run(node.activation, values)
+    """``values`` after the activation and the floor that ``node`` holds itself."""
+    values = values if node.activation is None else _run(node.activation, values)
+    floor = getattr(node, "floor", None)
+    return values if floor is None else np.maximum(values, floor)
 
 
 @singledispatch

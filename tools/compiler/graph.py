@@ -83,7 +83,7 @@ class Port:
         where the user's array holds the tensor's own numbers
     zero_point, bits, signed : of the same
     offset : tuple of float, one for each element of the tensor's last axis:
-        what the host subtracts of an input's values; ``None``: nothing
+        what the host subtracts of an input's values, and adds to an output's; ``None``: nothing
     """
 
     name: str
@@ -152,7 +152,9 @@ class Conv(Node):
     ``groups`` = channels in is depthwise. ``activation``: an :class:`Activation` of kind relu,
     leaky or clip that follows (its names unused), or ``None``. A second input is a residual: added
     to the convolution, before the activation; only a back end's own pass joins it. ``weight_scale``
-    [out]: step of the weights of a QDQ model.
+    [out]: step of the weights of a QDQ model. ``floor`` [out]: least value of each channel's
+    results, or ``None``; only the quantiser sets it, where saturation gives nothing below it, so
+    that machines need not look at it.
     """
 
     weights: np.ndarray
@@ -163,6 +165,7 @@ class Conv(Node):
     groups: int = 1
     activation: Activation | None = None
     weight_scale: np.ndarray | None = None
+    floor: np.ndarray | None = None
 
     @property
     def kind(self):
@@ -182,14 +185,15 @@ class Conv(Node):
 @dataclass(eq=False, kw_only=True)
 class Dense(Node):
     """Fully connected: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is
-    flattened in the order rows, columns, channels. ``activation`` and ``weight_scale`` as
-    :class:`Conv`'s. On a sequence (``steps`` true) every step by itself."""
+    flattened in the order rows, columns, channels. ``activation``, ``weight_scale`` and ``floor``
+    as :class:`Conv`'s. On a sequence (``steps`` true) every step by itself."""
 
     weights: np.ndarray
     bias: np.ndarray | None = None
     activation: Activation | None = None
     steps: bool = False
     weight_scale: np.ndarray | None = None
+    floor: np.ndarray | None = None
 
 
 @dataclass(eq=False, kw_only=True)

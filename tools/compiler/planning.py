@@ -12,7 +12,7 @@ from .fidelity import LEAST, measure
 from .images import programs_of
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
-from .passes.centring import centred
+from .passes.centring import centred, results_centred
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import check_bits, quantise
@@ -119,6 +119,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     if calibration is not None:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         near, held = centred(simplify(graph), few)
+        near = results_centred(near, few)
     while True:
         made = outline(near, build, options, barred, apart)
         try:
@@ -200,15 +201,21 @@ def _judge(plan, graph, calibration, kind, held):
 
 
 def _offsets(graph):
-    """What the report says of inputs that the host subtracts a mean from."""
+    """What the report says of inputs that the host subtracts a mean from, and of outputs that it
+    adds one to."""
+    why = {
+        "inputs": "far from zero: the host subtracts it, the first layers' biases make up for it",
+        "outputs": "far from zero: the last layers' biases leave it out, the host adds it",
+    }
     return [
         {
             "name": port.name,
             "what": "offset",
             "value": [min(port.offset), max(port.offset)],
-            "why": "far from zero: the host subtracts it, the first layers' biases make up for it",
+            "why": why[side],
         }
-        for port in graph.inputs
+        for side in why
+        for port in getattr(graph, side)
         if port.offset is not None
     ]
 

@@ -40,6 +40,8 @@ def to_graph(port, values):
 def from_graph(port, values):
     """What the user gets of the output ``port``, out of the graph's tensor."""
     values = np.asarray(values)
+    if port.offset is not None:
+        values = values + np.asarray(port.offset)
     if not port.shape:  # the tensor may have axes of one element
         values = values.reshape(len(values))
     values = values.transpose(0, *(int(axis) + 1 for axis in np.argsort(port.order)))

@@ -57,6 +57,8 @@ class Arithmetic:
     out_bits : widths that its result may have, the one to prefer first
     weight_bits : width of the weights; ``None`` where the node has none
     bias_bits : width of the bias
+    bias_tile : greatest size of a bias that takes one step of the machine, in products: a greater
+        one takes more, which is time; ``None``: any takes the same
     bias_shifts : how many places the bias' unit may lie above that of the products (0:
         only the same unit), lowest and highest
     shifts : lowest and highest shift
@@ -84,6 +86,7 @@ class Arithmetic:
     out_bits: tuple = (8,)
     weight_bits: int | None = 8
     bias_bits: int = 32
+    bias_tile: int | None = None
     bias_shifts: tuple = (0, 0)
     shifts: tuple = (0, 31)
     shift_group: int | None = None

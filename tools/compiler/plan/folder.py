@@ -220,7 +220,7 @@ def _plan(summary, files, folder):
     ports = {key: of_stored(body[key], {}) for key in ("inputs", "outputs")}
     if not all(isinstance(port, Port) for key in ports for port in ports[key]):
         raise ValueError("its inputs and outputs are no ports")
-    for port in ports["inputs"]:
+    for port in (*ports["inputs"], *ports["outputs"]):
         _check_offset(port)
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
@@ -242,7 +242,7 @@ def _plan(summary, files, folder):
 
 
 def _check_offset(port):
-    """Refuses an offset that does not fit the input's last axis."""
+    """Refuses an offset that does not fit the last axis of a port."""
     if port.offset is None:
         return
     wanted = port.shape[port.order[-1]]

@@ -18,6 +18,8 @@ __all__ = [
 #: Most products of a result, and products times results, that feedback is worked out for; beyond,
 #: weights go to the nearest number.
 DEEP, WORK = 4096, 1 << 33
+#: Share of the squared error of rounding a result that is next to nothing.
+_NOTHING = 0.01
 
 
 def shift_groups(out, size):
@@ -78,7 +80,7 @@ def _most_shift(bias, result_step, numbers):
     return int(np.clip(np.floor(np.log2(room)), *numbers.shifts))
 
 
-def fit_shifts(rows, bias, power, source_step, result_step, numbers):
+def fit_shifts(rows, bias, power, source_step, result_step, numbers, short_bias=False):
     """A shift for every channel: the one with which weights lose least.
 
     Parameters
@@ -88,6 +90,9 @@ def fit_shifts(rows, bias, power, source_step, result_step, numbers):
     power : [groups, products], mean of the squares of the inputs
     source_step, result_step : units of the source and of the result
     numbers : Arithmetic
+    short_bias : bool, a lower shift is taken where a bias takes fewer of the machine's steps with
+        it and the weights lose next to nothing: where they are so small that hardly a unit of the
+        result depends on them
 
     Returns
     -------
@@ -114,15 +119,24 @@ def fit_shifts(rows, bias, power, source_step, result_step, numbers):
                 )
             )
         )
-        best = None
-        for places in range(finest, min(finest + 1, ceiling) + 1):
+
+        def cost(places, weights=weights, here=here):
             step = result_step * 2.0**-places / source_step
             error = np.square(np.clip(np.rint(weights / step), low, high) * step - weights)
-            cost = float(np.sum(error * here))
-            if best is None or cost < best[0]:
-                best = cost, places
-        lost += best[0]
-        shift[mine] = best[1]
+            return float(np.sum(error * here))
+
+        costs = {places: cost(places) for places in range(finest, min(finest + 1, ceiling) + 1)}
+        best = min(costs, key=costs.get)
+        if short_bias and numbers.bias_tile is not None:
+            # What saturates the results whatever the layer reads does for a greater bias.
+            reach = np.abs(weights).sum(axis=1) * source_step + 2 * result_step
+            most = np.minimum(np.abs(bias[mine]), reach * (high + 1)).max(initial=0.0)
+            least = np.floor(np.log2(max(numbers.bias_tile * result_step / max(most, 1e-300), 1)))
+            allowed = costs[best] + _NOTHING * len(weights) * result_step**2 / 12
+            while best > max(least, numbers.shifts[0]) and cost(best - 1) <= allowed:
+                best -= 1
+        lost += cost(best)
+        shift[mine] = best
     return shift, lost / len(flat)
 
 
@@ -142,6 +156,9 @@ def integer_bias(bias, shift, result_step, numbers):
         # A finer unit than the products' is of no use.
         places = np.clip(places, max(low, min(0, high)), high).astype(np.int64)[of]
     whole = np.rint(bias / (unit * 2.0 ** places.astype(np.float64)))
+    if numbers.wraps:  # so do the sums that it is added to: what counts is what comes out
+        half = 1 << numbers.bias_bits - 1
+        whole = np.mod(whole + half, 2 * half) - half
     return np.clip(whole, *_limits(numbers.bias_bits)).astype(np.int64), np.asarray(
         places, np.int64
     )

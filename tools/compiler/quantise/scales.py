@@ -2,6 +2,9 @@
 """Scale of every tensor: one for each group of tensors that share it, chosen when its first maker
 is met."""
 
+from dataclasses import dataclass, replace
+from functools import partial
+
 import numpy as np
 
 from ..backends.base import LoweringError
@@ -9,9 +12,10 @@ from ..evaluate import run_node
 from ..graph import Activation, Conv, Gru, Lstm
 from ..quantised import Scale
 from .groups import Groups, widths
+from .statistics import SAMPLES
 from .steps import Wish, choose_step
 
-__all__ = ["Scales", "bounded"]
+__all__ = ["Scales", "Sums", "activated", "bounded"]
 
 #: Elements of partial sums that are looked at, a step; inputs of a layer for them, as results.
 _SUMS, _RESULTS = 1 << 15, 1 << 19
@@ -32,6 +36,28 @@ def _table_steps(graph, arithmetic, members):
         if numbers.result_step is not None and node.output in members:
             found.setdefault(numbers.result_step, node.name)
     return found
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Partial sums of some of a layer's results, in real numbers: ``values`` float64 [steps,
+    elements], of each element its ``channel`` [elements], and the ``limit`` of a partial sum in
+    units of the result."""
+
+    values: np.ndarray
+    channel: np.ndarray
+    limit: float
+
+
+def activated(node, sums):
+    """What :class:`~.steps.Wish` takes of :class:`Sums` of a node, or of ``None``: a list."""
+    return [] if sums is None else [(sums.values, partial(_activated, node), sums.limit)]
+
+
+def _activated(node, values):
+    """Sums behind the activation of a node."""
+    activation = getattr(node, "activation", None)
+    return values if activation is None else run_node(activation, values)
 
 
 def bounded(activation):
@@ -72,6 +98,10 @@ class Scales:
         """Whether the tensor shares its scale with no other, and none is given."""
         group = self.groups.of(tensor)
         return len(self.groups.members[group]) == 1 and self._given[group] is None
+
+    def members(self, tensor):
+        """Names of all tensors that have the tensor's scale."""
+        return self.groups.members[self.groups.of(tensor)]
 
     def taken(self):
         """Names of the tensors whose scale is given: by the model itself, or by a table of the
@@ -137,6 +167,12 @@ class Scales:
             else None
         )
 
+    def resample(self, tensor, values):
+        """Takes ``values`` for those that calibration saw of a tensor."""
+        flat = np.ravel(values)
+        kept = flat if flat.size <= SAMPLES else self._random.choice(flat, SAMPLES, replace=False)
+        self.seen[tensor] = replace(self.seen[tensor], sample=kept)
+
     def _sample(self, name):
         """Elements of a tensor, cut as the model itself cuts them."""
         tensor = self.graph.tensors[name]
@@ -179,15 +215,18 @@ class Scales:
         sums : what :meth:`partial_sums` gives for it
         """
         if tensor not in self.of:
-            group = self.groups.of(tensor)
-            step, why = self._given[group] or (None, None)
-            if step is None:
-                wish = self._wish(group)
-                wish.layers += [layer] if layer is not None else []
-                wish.sums += sums
-                step, why = choose_step(wish)
+            step, why = self._given[self.groups.of(tensor)] or choose_step(
+                self.wish(tensor, layer, sums)
+            )
             self.fix(tensor, step, why)
         return self.of[tensor]
+
+    def wish(self, tensor, layer=None, sums=()):
+        """:class:`~.steps.Wish` of a tensor's group; arguments as :meth:`choose`."""
+        wish = self._wish(self.groups.of(tensor))
+        wish.layers += [layer] if layer is not None else []
+        wish.sums += sums
+        return wish
 
     def fix(self, tensor, step, why):
         """Gives the tensor's group the unit ``step``."""
@@ -233,33 +272,29 @@ class Scales:
 
     def partial_sums(self, node, walk):
         """Of a layer whose partial sums saturate: what :class:`Wish` takes of them, a list."""
+        return activated(node, self.sampled_sums(node, walk))
+
+    def sampled_sums(self, node, walk):
+        """:class:`Sums` of a layer whose partial sums saturate, else ``None``."""
         numbers = self.arithmetic[node.name]
         if numbers.partial_bits is None:
-            return []
+            return None
         values = walk.real[node.inputs[0]]
         count = int(np.clip(_RESULTS // self.graph.tensors[node.output].size, 1, len(values)))
         index = np.linspace(0, len(values) - 1, count).round().astype(int)
-        sums, at = [], None
+        sums, at, channels = [], None, 1
         for part in self.backend.partial_sums(self.graph, node, values[index]):
             if at is None:
+                channels = part.shape[-1]
                 at = (
                     np.arange(part.size)
                     if part.size <= _SUMS
                     else self._random.choice(part.size, _SUMS, replace=False)
                 )
             sums.append(part.ravel()[at])
-        if sums and isinstance(node, Conv) and len(node.inputs) > 1:
+        if not sums:
+            return None
+        if isinstance(node, Conv) and len(node.inputs) > 1:
             sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
         limit = (1 << numbers.partial_bits - 1) * 2.0**-numbers.partial_shifted
-        activation = getattr(node, "activation", None)
-        return (
-            [
-                (
-                    np.stack(sums),
-                    lambda x: x if activation is None else run_node(activation, x),
-                    limit,
-                )
-            ]
-            if sums
-            else []
-        )
+        return Sums(values=np.stack(sums), channel=at % channels, limit=limit)

@@ -14,6 +14,7 @@ __all__ = [
     "Step",
     "StoredTile",
     "Term",
+    "bias_tile_limit",
     "bias_tiles",
     "spread_of",
 ]
@@ -136,6 +137,11 @@ def spread_of(step, planes):
     if not all(0 <= line < planes.lines and 0 <= place < planes.length for line, place in places):
         return None
     return places
+
+
+def bias_tile_limit(n):
+    """Greatest size of a bias that one tile holds for certain (:func:`bias_tiles`)."""
+    return BIAS_LANE * BIAS_LANE * (n - 1)
 
 
 def bias_tiles(bias, n):

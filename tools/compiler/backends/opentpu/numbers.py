@@ -4,6 +4,7 @@ clips."""
 
 import numpy as np
 
+from ....kernels.opentpu.step import bias_tile_limit
 from ...graph import AveragePool, Binary, Conv, Dense, MatMul
 from ...quantised import Arithmetic
 
@@ -28,7 +29,9 @@ LEAKY_SHIFT = 6
 def arithmetic(node, n):
     """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
     if isinstance(node, Conv | Dense):
-        return Arithmetic(bias_bits=BIAS_BITS, shift_group=n, clips=True)
+        return Arithmetic(
+            bias_bits=BIAS_BITS, bias_tile=bias_tile_limit(n), shift_group=n, clips=True
+        )
     if isinstance(node, Binary | AveragePool):
         return Arithmetic(clips=True)
     if isinstance(node, MatMul):
