@@ -76,6 +76,7 @@ class Arithmetic:
     wraps : a result that its width does not hold wraps instead of saturating:
         ranges get room and are never cut
     clips : the bounds of a clip are kept whatever the scale, not by the end of the numbers
+    favours_positive : takes fewer steps of a tensor that is known to have no negative numbers
     floors : every product is rounded toward minus infinity, by itself, before it is added up
     source_step, result_step : steps that a table of the machine asks of what it reads and gives
         (sigmoid, tanh), ``None``: any
@@ -98,6 +99,7 @@ class Arithmetic:
     bias_in_result: bool = False
     wraps: bool = False
     clips: bool = False
+    favours_positive: bool = False
     floors: bool = False
     source_step: float | None = None
     result_step: float | None = None

@@ -14,7 +14,16 @@ from .correction import mean_error
 from .entry import input_step
 from .equalise import equalised
 from .integers import fit_shifts, integer_bias, make_integer
-from .offsets import Centred, choose, movable, moved
+from .offsets import (
+    Centred,
+    Reader,
+    choose,
+    far_channels,
+    is_worth_it,
+    movable,
+    moved,
+    without_middle,
+)
 from .recurrent import recurrent_integer
 from .rows import neighbourhoods, rows_of, weighted
 from .scales import Scales, activated, bounded
@@ -152,8 +161,23 @@ class _Quantiser:
 
     def _equalise(self):
         levels = {name: (1 << self.scales.width(name) - 1) - 1 for name in self.scales.seen}
+        far, seen = {}, self.scales.seen
+        for node in self.graph.nodes:
+            name, numbers = node.output, self.arithmetic[node.name]
+            # Partial sums that saturate begin at the bias, whatever the result leaves out.
+            if numbers.partial_bits is None and movable(
+                self.graph, node, self.arithmetic, self.scales
+            ):
+                far[name] = far_channels(seen[name], node)
+                seen[name] = without_middle(seen[name], node, far[name])
         nodes, factors = equalised(
-            self.graph, self.arithmetic, self.scales.seen, self._sums(), levels, self.scales.taken()
+            self.graph,
+            self.arithmetic,
+            seen,
+            self._sums(),
+            levels,
+            self.scales.taken(),
+            far,
         )
         self.graph.nodes[:] = nodes
         for name, mine in factors.items():
@@ -237,9 +261,10 @@ class _Quantiser:
             return node
         plain = self.scales.wish(name, layer, activated(node, sums))
         centred = Centred(plain, real.reshape(-1, real.shape[-1]), node.activation, sums)
-        found = choose(plain, centred)
-        if found.offset is not None and self._crowds(node, found.offset):
-            found = choose(plain)
+        tried = choose(plain, centred)
+        if len(tried) > 1 and not is_worth_it(*tried, self._readers(node, tried[-1].offset)):
+            tried.pop()
+        found = tried[-1]
         self.scales.fix(name, found.step, found.why)
         if found.offset is None:
             return node
@@ -267,28 +292,37 @@ class _Quantiser:
                 found[node.output] = run_node(node, found[node.inputs[0]])
         return found
 
-    def _crowds(self, node, offset):
-        """Whether partial sums of a layer that reads the node's result would go further with its
-        ``offset`` in the bias than they go now, and further than that layer's own result."""
+    def _readers(self, node, offset):
+        """A list of :class:`~.offsets.Reader`, of the layers that read a layer's result and whose
+        partial sums saturate; ``offset`` of that result."""
         real = self.walk.real[node.output]
         few = real[np.linspace(0, len(real) - 1, min(len(real), _FEW)).round().astype(int)]
         changed, offsets = without(self.graph, node.output, offset)
         before = self._carried(node.output, offsets, few)
         after = self._carried(node.output, offsets, few - offset)
+        found = []
         for reader in [one for one in self.graph.nodes if one.name in changed]:
             numbers, source = self.arithmetic[reader.name], reader.inputs[0]
             if numbers.partial_bits is None:
                 continue
+            # Of a residual what counts is left out: it comes last.
             result = run_node(reader, before[source], *(0.0 for _ in reader.inputs[1:]))
-            limit = 2.0 ** (self.scales.width(reader.output) - 1)
-            limit /= 2.0 ** (numbers.partial_bits - 1 - numbers.partial_shifted)
-            now, then = (
+            axes = tuple(range(result.ndim - 1))
+            limit = 2.0 ** (self.scales.width(reader.output) + numbers.partial_shifted)
+            limit /= 2.0**numbers.partial_bits
+            sums = [
                 max(np.abs(part).max() for part in self.backend.partial_sums(self.graph, *one))
-                for one in ((reader, before[source]), (changed[reader.name], after[source]))
+                for one in ((changed[reader.name], after[source]), (reader, before[source]))
+            ]
+            found.append(
+                Reader(
+                    gain=float(np.square(rows_of(reader)).sum(axis=2).mean()),
+                    size=float((result.max(axis=axes) - result.min(axis=axes)).max() / 2),
+                    with_offset=float(sums[0] * limit),
+                    without=float(sums[1] * limit),
+                )
             )
-            if then * limit > max(now * limit, np.abs(result).max()):
-                return True
-        return False
+        return found
 
     def _layer(self, node, numbers):
         source = self.scales.of[node.inputs[0]]

@@ -24,7 +24,7 @@ class OpenTpu(Backend):
         return prepare(graph)
 
     def arithmetic(self, graph, node):
-        return arithmetic(node, self.params["n"])
+        return arithmetic(node, self.params)
 
     def reference(self, quantised, inputs, keep=False):
         return run(quantised, inputs, keep)

@@ -5,7 +5,7 @@ clips."""
 import numpy as np
 
 from ....kernels.opentpu.step import bias_tile_limit
-from ...graph import AveragePool, Binary, Conv, Dense, MatMul
+from ...graph import AveragePool, Binary, Conv, Dense, MatMul, MaxPool
 from ...quantised import Arithmetic
 
 __all__ = [
@@ -26,8 +26,9 @@ BIAS_BITS = 24
 LEAKY_SHIFT = 6
 
 
-def arithmetic(node, n):
+def arithmetic(node, params):
     """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
+    n = params["n"]
     if isinstance(node, Conv | Dense):
         return Arithmetic(
             bias_bits=BIAS_BITS, bias_tile=bias_tile_limit(n), shift_group=n, clips=True
@@ -36,7 +37,11 @@ def arithmetic(node, n):
         return Arithmetic(clips=True)
     if isinstance(node, MatMul):
         return Arithmetic(weight_bits=None)
-    return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True, clips=True)
+    # The larger of two numbers takes two steps more where they may be negative.
+    positive = isinstance(node, MaxPool) and not params["ext_pool"]
+    return Arithmetic(
+        weight_bits=None, shifts=(0, 0), same_scale=True, clips=True, favours_positive=positive
+    )
 
 
 def _nearest(ratios):
