@@ -82,6 +82,8 @@ class Port:
         q stands for (q - ``zero_point``) * ``scale``, which the graph's tensor holds; ``None``
         where the user's array holds the tensor's own numbers
     zero_point, bits, signed : of the same
+    factor : tuple of float, one for each element of the tensor's last axis:
+        what the host multiplies an output's values by, before it adds the offset; ``None``: nothing
     offset : tuple of float, one for each element of the tensor's last axis:
         what the host subtracts of an input's values, and adds to an output's; ``None``: nothing
     """
@@ -96,6 +98,7 @@ class Port:
     bits: int = 8
     signed: bool = True
     offset: tuple | None = None
+    factor: tuple | None = None
 
 
 @dataclass(eq=False, kw_only=True)

@@ -12,6 +12,7 @@ from .fidelity import LEAST, measure
 from .images import programs_of
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
+from .passes.branches import branches_scaled
 from .passes.centring import centred, results_centred
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
@@ -119,7 +120,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     if calibration is not None:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         near, held = centred(simplify(graph), few)
-        near = results_centred(near, few)
+        near = branches_scaled(results_centred(near, few), few)
     while True:
         made = outline(near, build, options, barred, apart)
         try:
@@ -171,6 +172,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         notes=notes,
         choices=[
             *_offsets(made.graph),
+            *_factors(made.graph),
             *_apart(parts, apart),
             *(choice for part in parts for choice in part.choices),
         ],
@@ -217,6 +219,20 @@ def _offsets(graph):
         for side in why
         for port in getattr(graph, side)
         if port.offset is not None
+    ]
+
+
+def _factors(graph):
+    """What the report says of outputs that the host multiplies."""
+    return [
+        {
+            "name": port.name,
+            "what": "factor",
+            "value": [min(port.factor), max(port.factor)],
+            "why": "branches of ranges far apart: each fills the numbers, the host multiplies",
+        }
+        for port in graph.outputs
+        if port.factor is not None
     ]
 
 

@@ -40,6 +40,8 @@ def to_graph(port, values):
 def from_graph(port, values):
     """What the user gets of the output ``port``, out of the graph's tensor."""
     values = np.asarray(values)
+    if port.factor is not None:
+        values = values * np.asarray(port.factor)
     if port.offset is not None:
         values = values + np.asarray(port.offset)
     if not port.shape:  # the tensor may have axes of one element

@@ -15,16 +15,15 @@ from ..graph import (
     Conv,
     Dense,
     Graph,
-    Gru,
-    Lstm,
     MaxPool,
     Reshape,
-    Slice,
     Transpose,
 )
 from ..ports import to_graph
+from ..quantise.calibration import evenly
+from .readers import Held, without
 
-__all__ = ["Held", "centred", "results_centred", "without"]
+__all__ = ["centred", "few_inputs", "results_centred"]
 
 #: An input is centred if its greatest size falls below this share: by more than one bit.
 _SHARE = 0.5
@@ -34,10 +33,6 @@ _OUTPUT_SHARE = 0.8
 _FEWEST = 16
 #: Inputs, and elements of all tensors together, that outputs are computed of.
 _MOST_INPUTS, _MOST_ELEMENTS = 64, 1 << 25
-
-
-class Held(Exception):
-    """A layer that cannot take an offset: its name and why."""
 
 
 def centred(graph, calibration):
@@ -85,11 +80,9 @@ def results_centred(graph, calibration):
         able.append(port)
     if not able:
         return graph
-    size = sum(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
-    count = max(2, min(_MOST_INPUTS, _MOST_ELEMENTS // max(size, 1)))
+    inputs = few_inputs(graph, calibration)
     results = run_graph(
-        graph,
-        {port.tensor: to_graph(port, calibration[port.name][:count]) for port in graph.inputs},
+        graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs}
     )
     for port in able:
         for offset in _offsets(results[port.tensor], _OUTPUT_SHARE):
@@ -107,6 +100,13 @@ def results_centred(graph, calibration):
             graph = Graph(graph.name, graph.inputs, outputs, nodes, graph.tensors)
             break
     return graph
+
+
+def few_inputs(graph, calibration):
+    """As many of the calibration inputs as a run of the whole network has memory and time for."""
+    size = sum(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
+    count = max(2, min(_MOST_INPUTS, _MOST_ELEMENTS // max(size, 1)))
+    return evenly({name: np.asarray(array) for name, array in calibration.items()}, count)
 
 
 def _left_out(graph, tensor, offset, last=False):
@@ -178,75 +178,3 @@ def _moved(graph, port, offset):
     ]
     nodes = [changed.get(node.name, node) for node in graph.nodes]
     return Graph(graph.name, inputs, graph.outputs, nodes, graph.tensors)
-
-
-def without(graph, tensor, offset):
-    """What changes behind a tensor that holds ``offset`` [channels] less.
-
-    Returns
-    -------
-    (dict, dict): name -> node of each layer whose bias makes up for it, and name -> offset of each
-    tensor that holds less
-
-    Raises
-    ------
-    Held
-        A layer that reads it cannot make up for it.
-    """
-    nodes, offsets = {}, {tensor: offset}
-    for node in graph.nodes:
-        known = [offsets.get(name) for name in node.inputs]
-        if all(one is None for one in known):
-            continue
-        if len(known) > 1:
-            raise Held(f"{node.name} reads it beside another tensor")
-        if isinstance(node, MaxPool | AveragePool | Reshape | Slice | Transpose):
-            offsets[node.output] = _through(graph, node, known[0])
-        else:
-            nodes[node.name] = _taken(node, known[0])
-    if graph.kept() & offsets.keys():
-        raise Held("it is an output as well")
-    return nodes, offsets
-
-
-def _through(graph, node, offset):
-    """Offset of the result of a node that only moves or gathers elements."""
-    if isinstance(node, MaxPool):
-        return offset
-    if isinstance(node, AveragePool):
-        if any(node.padding) and node.include_padding:
-            raise Held(f"{node.name} pads with zeros")
-        return offset
-    if isinstance(node, Slice):
-        return offset[node.start[-1] : node.stop[-1] : node.step[-1]]
-    channels = graph.shape(node.output)[-1:]
-    if np.all(offset == offset[0]):
-        return np.broadcast_to(offset[0], channels)
-    if isinstance(node, Reshape) and len(node.shape) == 1:
-        return np.resize(offset, channels)
-    if isinstance(node, Transpose) and node.order[-1] == len(node.order) - 1:
-        return offset
-    raise Held(f"{node.name} mixes channels of different means")
-
-
-def _taken(node, offset):
-    """A layer that reads its operand without ``offset`` and gives the same."""
-    if isinstance(node, Affine):
-        return replace(node, shift=node.shift + node.scale * offset)
-    if isinstance(node, Lstm):
-        return replace(node, bias=node.bias + node.weights @ offset)
-    if isinstance(node, Gru):
-        bias = np.array(node.bias, np.float64)
-        bias[0] += node.weights @ offset
-        return replace(node, bias=bias)
-    if isinstance(node, Conv):
-        if any(node.padding):
-            raise Held(f"{node.name} pads with zeros")
-        inner = offset.reshape(node.groups, 1, 1, 1, -1)
-        kernels = node.weights.reshape(node.groups, -1, *node.weights.shape[1:])
-        added = (kernels * inner).sum(axis=(2, 3, 4)).ravel()
-    elif isinstance(node, Dense):
-        added = node.weights @ np.resize(offset, node.weights.shape[1])
-    else:
-        raise Held(f"{node.name} ({node.origin or node.kind}) has no bias that could take it")
-    return replace(node, bias=added if node.bias is None else node.bias + added)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..graph import Conv, Dense, MaxPool
-from ..passes.centring import Held, without
+from ..passes.readers import Held, without
 from .steps import WIDE, Wish, choose_step, saturating
 
 __all__ = [

@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import InputError
 from ..evaluate import run_graph, run_node
 from ..graph import Affine, AveragePool, Binary, Gru, Lstm, MatMul, Reduce
-from ..passes.centring import without
+from ..passes.readers import without
 from ..quantised import Integer, Quantised
 from .calibration import check_calibration, evenly, fewer
 from .correction import mean_error
