@@ -17,7 +17,7 @@ from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.fidelity import measure
 from quintet.tools.compiler.passes.centring import results_centred
 from quintet.tools.compiler.plan import PlanError, load_plan, save_plan
-from quintet.tools.compiler.planning import compile_graph
+from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.ports import from_graph
 from quintet.tools.compiler.quantise import quantise
 from quintet.tools.compiler.quantise.integers import fit_shifts, integer_bias
@@ -113,14 +113,15 @@ def test_units_far_from_zero_keep_their_accuracy(isa):
 @pytest.mark.parametrize(
     "isa, name",
     # IMAGine has an offset in its output alone, with a bias that wraps.
-    [("imagine", "vectors"), *((isa, name) for isa in ("opu", "opentpu") for name in NETWORKS)],
+    [("imagine", "vectors"), *((isa, n) for isa in ("opu", "opentpu", "pim") for n in NETWORKS)],
 )
 def test_cores_give_what_the_reference_gives(isa, name, tmp_path):
     """From a folder, on the golden model, also for inputs that calibration never saw."""
     network = NETWORKS[name]()
     port = network.inputs[0]
     build = target_build(f"model:{isa}")
-    plan = compile_graph(network, build, {port.name: normal(port.shape)})
+    options = Options(bits=8 if isa == "pim" else None)
+    plan = compile_graph(network, build, {port.name: normal(port.shape)}, options)
     assert offsets_of(plan)
     save_plan(plan, tmp_path / "net")
     plan = load_plan(tmp_path / "net")

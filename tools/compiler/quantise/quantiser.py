@@ -260,7 +260,8 @@ class _Quantiser:
             self.scales.choose(name, layer, activated(node, sums))
             return node
         plain = self.scales.wish(name, layer, activated(node, sums))
-        centred = Centred(plain, real.reshape(-1, real.shape[-1]), node.activation, sums)
+        values = self.scales.cut(name, real).reshape(-1, real.shape[-1])
+        centred = Centred(plain, values, node.activation, sums)
         tried = choose(plain, centred)
         if len(tried) > 1 and not is_worth_it(*tried, self._readers(node, tried[-1].offset)):
             tried.pop()
@@ -328,8 +329,10 @@ class _Quantiser:
         source = self.scales.of[node.inputs[0]]
         seen = neighbourhoods(node, source.value(self.walk.whole[node.inputs[0]]), self._random)
         # The bias makes up for what rounding weights does to the mean of what lies off its middle.
-        mean = seen.mean(axis=1) if node.inputs[0] in self._moved else 0 * seen[:, 0]
-        seen = seen - mean[:, None]
+        mean = np.zeros_like(seen[:, 0])
+        if node.inputs[0] in self._moved:
+            mean = seen.mean(axis=1)
+            seen = seen - mean[:, None]
         rows, power = rows_of(node), np.square(seen).mean(axis=1)
         partial = self.scales.sampled_sums(node, self.walk)
         layer = (rows, _bias(node), power, source.step, numbers)

@@ -176,12 +176,18 @@ class Scales:
     def _sample(self, name):
         """Elements of a tensor, cut as the model itself cuts them."""
         tensor = self.graph.tensors[name]
-        sample = self.seen[name].sample if tensor.data is None else tensor.data.ravel()
-        if tensor.scale is None or tensor.data is not None:
-            return sample
+        if tensor.data is not None:
+            return tensor.data.ravel()
+        return self.cut(name, self.seen[name].sample)
+
+    def cut(self, name, values):
+        """``values`` of a tensor that flows, cut as the model itself cuts them."""
+        tensor = self.graph.tensors[name]
+        if tensor.scale is None:
+            return values
         low = -(1 << tensor.bits - 1) if tensor.signed else 0
         return np.clip(
-            sample,
+            values,
             (low - tensor.zero_point) * tensor.scale,
             (low + (1 << tensor.bits) - 1 - tensor.zero_point) * tensor.scale,
         )
