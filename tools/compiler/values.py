@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, suggestion
 from .plan import PlanError
 from .ports import to_graph
 
@@ -55,9 +55,8 @@ def check_arrays(
     """
     for name in given:
         if name not in [port.name for port in ports]:
-            raise PlanError(
-                f"{network} has no input {name!r}; it has {', '.join(port.name for port in ports)}"
-            )
+            known = [port.name for port in ports]
+            raise PlanError(f"{network} has no input {name!r}{suggestion(name, known)}")
     found = {}
     for port in ports:
         if port.name not in given:

@@ -23,7 +23,14 @@ from ...text import plain_names
 if TYPE_CHECKING:
     from ...console import Console
 
-__all__ = ["CHUNK", "KeptOutputs", "KeptResults", "digest_of", "told_when_interrupted"]
+__all__ = [
+    "CHUNK",
+    "KeptOutputs",
+    "KeptResults",
+    "digest_of",
+    "plan_identity",
+    "told_when_interrupted",
+]
 
 #: Inputs between two writes, at least; a multiple of those that a run takes.
 CHUNK = 256
@@ -160,7 +167,7 @@ class KeptOutputs(_Kept):
         *,
         resume: bool,
     ):
-        super().__init__(folder, _identity(plan_folder, inputs), resume=resume)
+        super().__init__(folder, plan_identity(plan_folder, inputs), resume=resume)
         self._count = len(next(iter(inputs.values())))
         self._starts: list[int] = []
         self.done = 0
@@ -226,8 +233,8 @@ def told_when_interrupted(
         raise
 
 
-def _identity(plan_folder, inputs):
-    """A digest of a plan and of inputs."""
+def plan_identity(plan_folder, inputs: dict[str, np.ndarray]) -> str:
+    """A digest of the plan in a folder and of inputs."""
     return digest_of(read_bytes(Path(plan_folder) / "plan.toml"), inputs)
 
 
