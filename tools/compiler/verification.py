@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every tensor of every layer on two targets, or on one and in plain numpy: the first element that
-differs, and the instruction that wrote it."""
+"""Layer-by-layer verification of a plan on two targets, or on one against numpy: finds the first
+element that differs and the instruction that wrote it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -39,7 +39,7 @@ CHUNK = 32
 
 @dataclass
 class LayerDifference:
-    """The first difference of two runs of a plan.
+    """The first difference between two runs of a plan.
 
     ``layer``: the node that makes ``tensor``; ``element``: (input, then the tensor's axes); ``a``,
     ``b``: the numbers; ``count`` elements of this tensor differ; ``address`` in main memory, and
@@ -48,7 +48,7 @@ class LayerDifference:
 
     layer: str
     tensor: str
-    element: tuple
+    element: tuple[int, ...]
     a: object
     b: object
     count: int
@@ -73,25 +73,28 @@ class LayerDifference:
 
 @dataclass
 class PlanComparison:
-    """``tensors`` compared, ``elements`` in all, ``difference`` (``None``: equal)."""
+    """Result of :func:`verify_plan`: ``tensors`` compared, ``elements`` in all, ``difference``
+    (``None``: equal)."""
 
     a: str
     b: str
     inputs: int
-    tensors: list
+    tensors: list[str]
     elements: int
     difference: LayerDifference | None
 
     @property
-    def equal(self):
+    def equal(self) -> bool:
+        """Whether all elements are equal."""
         return self.difference is None
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, object]:
+        """The comparison as JSON can hold it."""
         return {**asdict(self), "equal": self.equal}
 
 
-def keeping(plan):
-    """The same plan with programs that keep every tensor."""
+def keeping(plan: Plan) -> Plan:
+    """The same plan with programs that keep every intermediate tensor in memory."""
     backend = plan.backend()
     steps = [
         MachineStep(step.part, backend.lower(step.part, keep=True))
@@ -102,10 +105,12 @@ def keeping(plan):
     return replace(plan, steps=steps)
 
 
-def reference_tensors(plan, inputs, progress=None):
-    """Numbers of every tensor on the machine, name -> array, as
-    :meth:`~.backends.base.Backend.reference` gives them, and real numbers of those at its
-    borders."""
+def reference_tensors(
+    plan: Plan, inputs: Mapping[str, np.ndarray], progress: Callable[..., None] | None = None
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Computes a plan in numpy: (integers of every tensor on the core, as
+    :meth:`~.backends.base.Backend.reference` gives them; real numbers of the tensors between
+    steps), both by tensor name."""
     backend, values, numbers = plan.backend(), dict(inputs), {}
     for step in plan.steps:
         if not isinstance(step, MachineStep):
@@ -135,8 +140,9 @@ def reference_tensors(plan, inputs, progress=None):
     return numbers, values
 
 
-def random_inputs(plan, count=2, seed=0):
-    """Inputs of the plan, tensor name -> float64: numbers all over what each input can hold."""
+def random_inputs(plan: Plan, count: int = 2, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random inputs of a plan, tensor name -> float64 [count, ...], uniform over the range of each
+    input."""
     rng, found = np.random.default_rng(seed), {}
     for port in plan.inputs:
         shape = tuple(port.shape[axis] for axis in port.order)
@@ -177,7 +183,8 @@ def verify_plan(
     progress: Callable[..., None] | None = None,
     kept: KeptResults | None = None,
 ) -> PlanComparison:
-    """Compare every tensor of every layer, some inputs at a time, as far as the first difference.
+    """Compares every tensor of every layer between two targets, or a target and numpy: some inputs
+    at a time, as far as the first difference.
 
     Parameters
     ----------
@@ -267,7 +274,8 @@ def _name_writer(plan, difference, inputs, openers):
         placed.layout for placed in lowered.tensors.values() if placed.tensor == difference.tensor
     )
     image, *place = difference.element
-    difference.address = layout.address + int(layout.offsets()[(image % lowered.images, *place)])
+    element = (image % lowered.images, *place)
+    difference.address = layout.address + int(layout.offsets()[element])
     if step is not plan.machine_steps[0] or any(
         placed.tensor not in inputs for placed in lowered.inputs.values()
     ):
@@ -297,9 +305,9 @@ def _name_writer(plan, difference, inputs, openers):
         difference.text = _instruction(plan, lowered, writer[0])
 
 
-def instruction_at(plan, pc):
-    """The assembly text of the instruction at byte address ``pc`` of a plan's programs, ``None``
-    where it is none or no word by itself."""
+def instruction_at(plan: Plan, pc: int) -> str | None:
+    """Disassembles the instruction at byte address ``pc`` of a plan's programs; ``None`` if no
+    single instruction word is there."""
     programs = (
         program
         for step in plan.machine_steps
