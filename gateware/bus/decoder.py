@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address decoder: the slave of a bus cycle (docs/how/contracts.md, section 4)."""
+"""Wishbone address decoder (docs/how/contracts.md, section 4)."""
 
 from amaranth import Const, Module, Signal
 from amaranth.lib import wiring
@@ -11,7 +11,7 @@ __all__ = ["BusDecoder"]
 
 
 class BusDecoder(wiring.Component):
-    """One Wishbone master, several slaves, each in its window of the address space.
+    """Address decoder: one Wishbone master, several slaves, each in its window.
 
     The address is compared in a cycle of its own: slaves see a bus cycle one clock cycle later than
     the master offers it, and the way from the master's address to a slave's inputs is cut by a
@@ -32,7 +32,7 @@ class BusDecoder(wiring.Component):
     Raises
     ------
     ValueError
-        A window is not aligned, not of this width, overlaps another, or its name is taken.
+        A window is not aligned, not of this width, overlaps another, or its name is used twice.
     """
 
     def __init__(self, *, windows):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The SoC's own registers (docs/how/contracts.md, section 4)."""
+"""Registers of the SoC itself (docs/how/contracts.md, section 4)."""
 
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
@@ -30,8 +30,8 @@ SOC_REGISTERS = {
 
 
 class SoCRegisters(wiring.Component):
-    """Identification, interrupt, cycle counter, LED and reset; 32-bit words, answered in the next
-    cycle.
+    """SoC registers: identification, interrupt, cycle counter, LED and reset; 32-bit words,
+    answered in the next cycle.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A ROM on the bus, in block RAM."""
+"""Wishbone ROM in block RAM."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
@@ -11,8 +11,8 @@ __all__ = ["ROM"]
 
 
 class ROM(wiring.Component):
-    """32-bit words, read-only; answered two cycles later, writes are answered and ignored. Past its
-    end it repeats.
+    """Wishbone ROM: 32-bit words, read-only; answered two cycles later, writes are answered and
+    ignored. Past its end it repeats.
 
     The block RAM is 16 bits wide: 512 bytes are one of an iCE40's.
 

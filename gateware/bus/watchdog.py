@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bus watchdog: ends a cycle that no one answers (docs/how/contracts.md, section 4)."""
+"""Bus watchdog: timeout of unanswered Wishbone cycles (docs/how/contracts.md, section 4)."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -11,7 +11,7 @@ __all__ = ["BusWatchdog"]
 
 
 class BusWatchdog(wiring.Component):
-    """Stands between a master and the decoder; ends every cycle with ``err`` that lasts too long,
+    """Timeout between a master and the decoder: ends every cycle with ``err`` that lasts too long,
     and registers the answers.
 
     amaranth-soc's decoder never answers an address that nobody has, and a slave may be stuck. The

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's side of the host link: requests in frames become bus cycles (docs/how/link.md)."""
+"""Link bridge, the board side of the host link: framed requests become bus cycles
+(docs/how/link.md)."""
 
 from types import SimpleNamespace
 
@@ -21,7 +22,7 @@ __all__ = ["LinkBridge"]
 
 
 class LinkBridge(wiring.Component):
-    """Executes the requests of the host, each at most once, and answers them.
+    """Link bridge: executes each request of the host at most once, and answers it.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CRC-32 of zlib, Ethernet and PNG, four bits a cycle."""
+"""CRC-32 generator (zlib, Ethernet, PNG), four bits per cycle."""
 
 from functools import reduce
 from operator import xor

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames: COBS-encoded contents, ended by a zero byte (docs/how/link.md, "Frames")."""
+"""COBS framing of the host link: encoded contents, ended by a zero byte (docs/how/link.md,
+"Frames")."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -25,7 +26,7 @@ def _delay(m, value, cycles):
 
 
 class FrameReceiver(wiring.Component):
-    """Buffers received bytes and gives out the contents of the oldest frame, as often as wanted.
+    """Frame decoder: buffers received bytes and replays the contents of the oldest frame on demand.
 
     Bytes go to a ring buffer as they are, zeros included. A cursor goes through the oldest frame
     and decodes it; the frame stays in the buffer until it is released. A frame that fills the whole
@@ -143,7 +144,7 @@ class FrameReceiver(wiring.Component):
 
 
 class FrameTransmitter(wiring.Component):
-    """Encodes frames into a buffer and sends them.
+    """Frame encoder: encodes frames into a buffer and sends them.
 
     In front of each block a byte is left out; when the block ends, its length is written there.
     What lies before the hole is complete and on its way.

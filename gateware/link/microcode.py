@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program of the link's engine, and its assembler. Pure Python.
+"""Microprogram of the link bridge, and its assembler. Pure Python.
 
 The engine does one step a cycle. A step names the step that follows, or two of them and a
 condition; the two then lie side by side, so that the condition is the lowest bit of the next
@@ -16,7 +16,7 @@ __all__ = ["Action", "Source", "Step", "When", "assemble"]
 
 
 class Source(enum.IntEnum):
-    """Where the byte of a step comes from."""
+    """Source of a step's byte."""
 
     FRAME = 0
     OPERATION = 1
@@ -35,7 +35,7 @@ class Source(enum.IntEnum):
 
 
 class Action(enum.IntEnum):
-    """What else a step does with its byte."""
+    """Further action of a step on its byte."""
 
     NONE = 0
     OPERATION = 1  # a request begins
@@ -56,7 +56,7 @@ class Action(enum.IntEnum):
 
 
 class When(enum.IntEnum):
-    """Conditions."""
+    """Branch conditions."""
 
     NEVER = 0
     MORE = 1  # the frame goes on
@@ -81,8 +81,8 @@ class When(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One step. It waits for the frame (``take``), the transmitter (``emit``) or the bus (``bus``)
-    if it uses them."""
+    """One micro-instruction. It waits for the frame (``take``), the transmitter (``emit``) or the
+    bus (``bus``) if it uses them."""
 
     source: int = 0
     action: int = 0
@@ -288,7 +288,7 @@ PROGRAM = _program(
 
 
 def assemble(program=None):
-    """The program as it lies in memory, from address 0: a list of dicts, field -> value.
+    """Assembles the microprogram: a list of words from address 0, each a dict of field values.
 
     Fields are ``source``, ``action``, ``when``, ``target`` and the flags of :class:`Step`. The step
     after one is at ``target``, with the lowest bit set if the condition holds. Unused addresses

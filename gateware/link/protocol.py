@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers of the link protocol (docs/how/link.md), for gateware and host alike. Pure Python."""
+"""Constants of the link protocol (docs/how/link.md), for gateware and host alike. Pure Python."""
 
 import enum
 
@@ -40,6 +40,8 @@ OVERHEAD = 12
 
 
 class Operation(enum.IntEnum):
+    """Operation codes of requests."""
+
     IDENTIFY = 0
     READ = 1
     WRITE = 2
@@ -51,7 +53,7 @@ class Operation(enum.IntEnum):
 
     @property
     def strided(self):
-        """Goes over runs."""
+        """Whether the operation addresses strided runs of bytes."""
         return self >= 4
 
     @property
@@ -60,7 +62,7 @@ class Operation(enum.IntEnum):
 
     @property
     def carries(self):
-        """The request has data."""
+        """Whether the request carries data."""
         return self in (Operation.WRITE, Operation.WRITE_STRIDED)
 
     @property
@@ -69,6 +71,8 @@ class Operation(enum.IntEnum):
 
 
 class Status(enum.IntEnum):
+    """Status codes of answers."""
+
     OK = 0
     BUS_ERROR = 1
     SEQUENCE = 2
@@ -85,5 +89,5 @@ def step_of(run, stride):
 
 
 def stride_of(run, step):
-    """The distance of runs that a frame speaks of."""
+    """Stride of runs encoded in a frame; the inverse of :func:`step_of`."""
     return step + (run + 3 & ~3) + 4

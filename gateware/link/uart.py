@@ -13,7 +13,7 @@ TOLERANCE = 0.002
 
 
 def divider(clock_hz, baud):
-    """Phase increment and accumulator width of a rate.
+    """Phase increment and accumulator width of a baud-rate generator.
 
     An accumulator of ``width`` bits that grows by ``increment`` each cycle overflows once a bit.
     The width is the smallest with which the rate is right within 0.2 %.
@@ -48,7 +48,7 @@ def divider(clock_hz, baud):
 
 
 class UARTReceiver(wiring.Component):
-    """Receives bytes.
+    """UART receiver.
 
     The line is synchronised by two flip-flops. A falling edge starts a byte; every bit is sampled
     in its middle, the start bit too, which must still be low (a shorter pulse is noise). After the
@@ -143,7 +143,7 @@ class UARTReceiver(wiring.Component):
 
 
 class UARTTransmitter(wiring.Component):
-    """Sends bytes, back to back when they are offered in time.
+    """UART transmitter; sends bytes back to back when they are offered in time.
 
     Parameters
     ----------

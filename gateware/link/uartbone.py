@@ -12,8 +12,8 @@ __all__ = ["Command", "UARTBone"]
 
 
 class Command(enum.Enum, shape=8):
-    """First byte of a request; then come the number of words (0: 256), the word address,
-    big-endian, and a write's words."""
+    """Command, the first byte of a request; then come the number of words (0: 256), the word
+    address, big-endian, and a write's words."""
 
     WRITE_INCREMENT = 1
     READ_INCREMENT = 2
@@ -22,7 +22,7 @@ class Command(enum.Enum, shape=8):
 
 
 class UARTBone(wiring.Component):
-    """Executes UARTBone's requests. Words are 32 bits, big-endian on the line.
+    """UARTBone bridge: executes LiteX's requests. Words are 32 bits, big-endian on the line.
 
     A request that stays incomplete for 100 ms is forgotten. An unknown command is dropped with its
     length and address. A bus cycle that ends with ``err`` counts as done, and reads all ones: the

@@ -14,7 +14,7 @@ __all__ = ["MemoryArbiter"]
 
 
 class MemoryArbiter(wiring.Component):
-    """Shares one memory port between several, round robin by request.
+    """Round-robin arbiter: shares one memory port between several, request by request.
 
     A request is taken from the port whose turn it is, as soon as the memory has taken the one
     before; the choice is registered, so that a request reaches the memory one cycle after it was

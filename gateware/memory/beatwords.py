@@ -12,7 +12,7 @@ __all__ = ["BeatsToWords"]
 
 
 class BeatsToWords(wiring.Component):
-    """Beats of bursts, in order -> the words that were asked for, in order.
+    """Width converter: a stream of read beats to a stream of the requested 32-bit words, in order.
 
     A word a cycle where beats are as wide or wider, else a beat a cycle; no latency: a word is
     offered while its last beat is. Of wide beats the first may begin with words that nobody asked

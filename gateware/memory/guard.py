@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory protection: nothing of a core reaches memory outside its window (docs/how/contracts.md,
+"""Memory protection: a core reaches no memory outside its window (docs/how/contracts.md,
 section 2)."""
 
 from amaranth import Module, Signal
@@ -17,8 +17,8 @@ WINDOW_SHIFT = 6
 
 
 class WindowGuard(wiring.Component):
-    """Passes requests that lie in a window of memory, answers all others itself with ``error``, in
-    order.
+    """Window check of a memory port: passes requests inside the window, answers others with
+    ``error``, in order.
 
     Requests and write data are registered: one cycle of latency each, one request and one beat a
     cycle. Answers pass without latency. A request outside waits until all earlier ones are

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory whose lowest bytes are on chip, and whose rest is another memory."""
+"""Hybrid main memory: the lowest bytes in block RAM, the rest in another memory."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -15,8 +15,7 @@ __all__ = ["OnChipMemory"]
 
 
 class OnChipMemory(wiring.Component):
-    """A backing made of two: block RAM below `on_chip`, `rest` from there on, at unchanged
-    addresses.
+    """Hybrid main memory: block RAM below `on_chip`, `rest` from there on, at unchanged addresses.
 
     The lowest `on_chip` bytes of `rest` are never used. Latency: that of `PipelinedBlockRAM`, or
     that of `rest`. Throughput: one beat per cycle, of `rest` one of its beats.

@@ -16,8 +16,8 @@ __all__ = ["PartialWrites"]
 
 
 class PartialWrites(wiring.Component):
-    """Read-modify-write stage, behind the arbiter and in front of a memory that writes whole beats
-    only.
+    """Read-modify-write stage: stands behind the arbiter and in front of a memory that writes whole
+    beats only.
 
     Reads pass, one register behind. A write is collected in pieces of ``chunk`` beats at most; a
     piece in which every beat is whole is written as it is, otherwise the beats from the first to

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory in many blocks of block RAM, pipelined so that its size does not slow the clock."""
+"""Pipelined main memory in block RAM, whose clock does not depend on its size."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring

@@ -12,7 +12,7 @@ MAX_BEATS = 256
 
 
 class RequestLayout(data.StructLayout):
-    """One burst.
+    """Request of a burst: address, direction and number of beats.
 
     Members
     -------
@@ -26,7 +26,7 @@ class RequestLayout(data.StructLayout):
 
 
 class WriteLayout(data.StructLayout):
-    """One beat to write: ``data`` (little-endian bytes) and ``mask``, one bit a byte, 1 = write
+    """Write beat: ``data`` (little-endian bytes) and ``mask``, one bit a byte, 1 = write
     this byte."""
 
     def __init__(self, beat_bytes):
@@ -34,7 +34,7 @@ class WriteLayout(data.StructLayout):
 
 
 class ReadLayout(data.StructLayout):
-    """One beat read: ``data``, ``error``, and ``last`` on the last beat of its request."""
+    """Read beat: ``data``, ``error``, and ``last`` on the last beat of its request."""
 
     def __init__(self, beat_bytes):
         super().__init__(

@@ -12,8 +12,8 @@ __all__ = ["PortBuffer"]
 
 
 class PortBuffer(wiring.Component):
-    """Registers in both directions of a memory port: no combinational path passes. Latency: a cycle
-    each way; one request and one beat a cycle.
+    """Register slice of a memory port, both directions: no combinational path passes. Latency: a
+    cycle each way; one request and one beat a cycle.
 
     Read data and acknowledgements share a buffer, so that they stay in order even if one of them
     waits.

@@ -15,8 +15,8 @@ __all__ = ["MemorySplit"]
 
 
 class MemorySplit(wiring.Component):
-    """Serves the lowest bytes of the address space from `low`, all others from `high`, at unchanged
-    addresses.
+    """Address decoder of a memory port: bytes below a border from `low`, others from `high`, at
+    unchanged addresses.
 
     A request that crosses the border is cut in two. Answers return in the order of the requests, so
     that an answer of one memory waits while an earlier request of the other is not answered. A

@@ -18,8 +18,8 @@ NOBODYS = 1 << 31
 
 
 class WidthAdapter(wiring.Component):
-    """Serves wide beats from a narrower memory; each wide beat is `ratio` of the memory's, the
-    lowest first.
+    """Width adapter: serves wide beats from a narrower memory; each wide beat is `ratio` of the
+    memory's, the lowest first.
 
     A burst that becomes longer than 256 beats of the memory is split into bursts of 256 and a rest;
     its side sees one burst, one `last` and one acknowledgement, with an error if any part had one.

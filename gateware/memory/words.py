@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory port of a synchronous RAM of one cycle."""
+"""Memory-port server of a synchronous RAM with one cycle of latency."""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
@@ -25,7 +25,7 @@ def check_size(size, beat_bytes, *, largest=1 << 32):
 
 
 class RAMFace(wiring.Signature):
-    """A synchronous RAM as its user sees it.
+    """Interface of a synchronous RAM, as its user sees it.
 
     Members
     -------
@@ -51,7 +51,8 @@ class RAMFace(wiring.Signature):
 
 
 class WordServer(wiring.Component):
-    """Serves a memory port from a RAM: one beat a cycle, bursts and single beats back to back.
+    """RAM controller: serves a memory port from a RAM, one beat a cycle, bursts and single beats
+    back to back.
 
     Latency: the first beat of a read is offered two cycles after its request was taken, the
     acknowledgement of a write one cycle after its last beat. A request that leaves the RAM is
@@ -135,5 +136,5 @@ class WordServer(wiring.Component):
 
 
 def repeat_bits(mask, times):
-    """Every bit of ``mask`` ``times`` over."""
+    """``mask`` with every bit repeated ``times`` times."""
     return Cat(bit.replicate(times) for bit in mask)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The accumulator machine, as its programs see it: operations, operands, registers
+"""Programming model of the accumulator machine: operations, operands, registers
 (docs/how/microcode.md). Pure Python.
 
 Operands of ``ld``, ``add``, ``sub``, ``and``, ``adc``, ``mul``, ``idx`` (and of ``st``, but for the
@@ -23,7 +23,8 @@ OPERAND_BITS, _NUMBER_BITS = 11, 9
 
 
 class Op(enum.IntEnum):
-    """Operations; A: the accumulator, C: the carry, P: an address, X: an index, R: the operand."""
+    """Operations of the accumulator machine. A: the accumulator, C: the carry, P: an address, X: an
+    index, R: the operand."""
 
     LD = 0  #: A = R
     ADD = 1  #: A = A + R; C
@@ -58,7 +59,7 @@ class Op(enum.IntEnum):
 
 
 class Mode(enum.IntEnum):
-    """Where R comes from."""
+    """Addressing modes: the source of operand R."""
 
     PLACE, INDEXED, SOURCE, NUMBER = range(4)
 
@@ -70,7 +71,7 @@ _JUMPS = (Op.JMP, Op.JZ, Op.JNZ, Op.JC, Op.JNC, Op.JNEG, Op.JPOS, Op.JABORT, Op.
 
 @dataclass(frozen=True)
 class AccumulatorFormat(MachineFormat):
-    """What :func:`accumulator_machine` declares."""
+    """Declaration of an accumulator machine, as :func:`accumulator_machine` makes it."""
 
     sources: type = None
     sinks: type = None
@@ -101,7 +102,7 @@ class AccumulatorFormat(MachineFormat):
 def accumulator_machine(
     *, sources, sinks, counts, arrays, returns, variables, shown, fixed=None, size=2048
 ):
-    """The declaration of a core's accumulator machine: 256 registers of 32 bits, programs of up to
+    """Declares a core's accumulator machine: 256 registers of 32 bits, programs of up to
     2048 micro-instructions of 16 bits.
 
     Parameters

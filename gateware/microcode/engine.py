@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The accumulator machine: 32 bits, its registers and its program in block RAM (:mod:`.accumulator`
-declares, :mod:`.model` is the golden model)."""
+"""Gateware of the accumulator machine: 32 bits, its registers and its program in block RAM
+(:mod:`.accumulator` declares, :mod:`.model` is the golden model)."""
 
 from types import SimpleNamespace
 
@@ -33,9 +33,9 @@ def _parts(words):
 
 
 class MicroMachine(RegisterMachine):
-    """Runs a microprogram, a micro-instruction in two cycles (the operand is read; it is used),
-    shifts a bit a cycle and multiplies by one in one or two. One word of main memory is under way
-    at a time, and nothing is when an instruction has ended.
+    """Accumulator machine: runs a microprogram, a micro-instruction in two cycles (the operand is
+    read; it is used), shifts a bit a cycle and multiplies by one in one or two. One word of main
+    memory is under way at a time, and nothing is when an instruction has ended.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields of a micro-instruction. Pure Python."""
+"""Bit layout of micro-instructions. Pure Python."""
 
 __all__ = ["Layout"]
 
 
 class Layout(dict):
-    """Fields of a micro-instruction, lowest first: name -> width in bits.
+    """Bit layout of a micro-instruction, lowest field first: name -> width in bits.
 
     A field is given as its width, or as ``(width, enumeration)``: the listing shows the names of
     such a field's values.
@@ -24,7 +24,7 @@ class Layout(dict):
             self.encode({field: max(self.names[field], default=0)})
 
     def encode(self, values):
-        """A micro-instruction as a number; fields not among ``values`` are 0."""
+        """Word of a micro-instruction; fields not among ``values`` are 0."""
         word = shift = 0
         for field, bits in self.items():
             value = values.get(field, 0)

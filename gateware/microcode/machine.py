@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the assembler is told of a micro machine. Pure Python."""
+"""Declaration of a microcoded machine for the assembler. Pure Python."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ __all__ = ["Hazard", "MachineFormat", "Operation"]
 
 
 class Operation(NamedTuple):
-    """An operation: the fields that it sets, and its operands.
+    """Operation of a micro-instruction: the fields that it sets, and its operands.
 
     ``operands``: sign that begins the operand (``""``: none) -> what its words set, each a kind of
     :mod:`.operands`; a dict among them stands for fields that such an operand always sets.
@@ -25,8 +25,8 @@ class Operation(NamedTuple):
 
 
 class Hazard(NamedTuple):
-    """Two micro-instructions that may not follow each other: ``found(first, second)`` is true;
-    their fields are ``first["name"]``.
+    """Hazard between consecutive micro-instructions, which the assembler refuses: ``found(first,
+    second)`` is true; their fields are ``first["name"]``.
 
     ``message`` names one of them as ``{first}`` or ``{second}``.
     """
@@ -37,7 +37,7 @@ class Hazard(NamedTuple):
 
 @dataclass(frozen=True)
 class MachineFormat:
-    """A micro machine, as its programs see it.
+    """Programming model of a microcoded machine.
 
     ``operations`` : mnemonic -> :class:`Operation`. ``size`` :
         micro-instructions that its memory holds. ``defaults`` : field -> register it

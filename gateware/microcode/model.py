@@ -46,11 +46,11 @@ _READS = frozenset((_LD, _ADD, _SUB, _AND, _MUL, _IDX, _ADC))
 
 
 class MicrocodeLimit(RuntimeError):
-    """A microprogram has not ended within its limit of cycles."""
+    """A microprogram exceeded its cycle limit."""
 
 
 class MachineModel:
-    """A machine and what is attached to it.
+    """Golden model of an accumulator machine and its attached units and memory.
 
     Parameters
     ----------
@@ -90,19 +90,19 @@ class MachineModel:
         self.counts = dict.fromkeys(machine.counts, 0)
 
     def variable(self, name):
-        """What a variable holds."""
+        """Value of a variable."""
         return self.registers[self.program.names[name]]
 
     def set(self, name, value):
-        """Gives a variable a value."""
+        """Sets a variable."""
         self.registers[self.program.names[name]] = value
 
     def entry(self, array, number):
-        """What an entry of an array holds."""
+        """Value of an array entry."""
         return self.registers[self.machine.arrays[array][0] + number]
 
     def run(self, start=None, end=None, limit=None):
-        """Goes on, or begins at label ``start``, until the next ``wait`` or label ``end``. The
+        """Resumes, or begins at label ``start``, until the next ``wait`` or label ``end``. The
         first is that of a reset, to the first ``wait``.
 
         Raises

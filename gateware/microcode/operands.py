@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kinds of operands of micro-instructions. Pure Python.
+"""Operand types of micro-instructions. Pure Python.
 
 ``read(word, program, statement)`` of each gives the fields that the word sets.
 """
@@ -11,8 +11,8 @@ __all__ = ["Choice", "Label", "Number", "Register"]
 
 @dataclass(frozen=True)
 class Register:
-    """Register, its number into ``field``: ``NAME``, ``NAME.2`` and ``NAME+X`` of an array (the
-    latter sets ``indexed`` as well), or ``#n``.
+    """Register operand, its number into ``field``: ``NAME``, ``NAME.2`` and ``NAME+X`` of an array
+    (the latter sets ``indexed`` as well), or ``#n``.
 
     ``written``: takes a result, and is no constant. ``immediate``: constants below ``limit`` are
     values of the field, with ``immediate`` set.
@@ -55,8 +55,8 @@ class Register:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of ``names``, an enumeration or a dict name -> number, or -> dict of fields where several
-    are set.
+    """Symbolic operand: one of ``names``, an enumeration or a dict name -> number, or -> dict of
+    fields where several are set.
 
     ``several``: some of them, separated by commas. ``argument``: ``NAME:n`` puts n this many bits
     above.
@@ -92,7 +92,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """Number of ``values``, a range, or one of ``names``; ``what``: its name in messages."""
+    """Numeric operand: a number of ``values``, a range, or one of ``names``; ``what``: its name in
+    messages."""
 
     field: str
     what: str
@@ -109,7 +110,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Label:
-    """Label, its address into ``field``."""
+    """Label operand, its address into ``field``."""
 
     field: str
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers of a micro machine, and who gets which. Pure Python."""
+"""Register allocation of microprograms. Pure Python."""
 
 from dataclasses import dataclass, field
 
@@ -8,8 +8,8 @@ __all__ = ["RegisterFile", "Registers"]
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """Registers: ``fixed``, name -> number that the gateware knows; ``arrays``, name -> (number,
-    entries).
+    """Register file of a machine: ``fixed``, name -> number that the gateware knows; ``arrays``,
+    name -> (number, entries).
 
     A variable gets a number of ``variables`` where it is first named, a constant one of
     ``constants`` (``None``: of ``variables`` as well). An index is OR'ed to an array's number,
@@ -38,8 +38,8 @@ class RegisterFile:
 
 
 class Registers:
-    """The registers of one microprogram; ``names``: name -> number, ``values``: what each register
-    holds after configuration."""
+    """Register allocation of one microprogram; ``names``: name -> number, ``values``: what each
+    register holds after configuration."""
 
     def __init__(self, file, constants, arrays):
         self._file, self._read, self._written, self._fixed = file, {}, set(), set()

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the gateware of micro machines shares: registers in block RAM, and the front of those that
-work in two stages."""
+"""Base classes of microcoded machines: registers in block RAM, and a two-stage pipeline."""
 
 from types import SimpleNamespace
 
@@ -11,7 +10,8 @@ __all__ = ["RegisterMachine", "StagedMachine"]
 
 
 class RegisterMachine(wiring.Component):
-    """Base of micro machines: 32-bit registers in block RAM, one read and one written a cycle.
+    """Base class of microcoded machines: 32-bit registers in block RAM, one read and one written a
+    cycle.
 
     Parameters
     ----------
@@ -44,9 +44,9 @@ class RegisterMachine(wiring.Component):
 
 
 class StagedMachine(RegisterMachine):
-    """Base of machines that execute a micro-instruction of up to 32 bits a cycle, in two stages: in
-    the first its operand is addressed and what steers the second is decoded, in the second all else
-    is done.
+    """Base class of pipelined machines that execute a micro-instruction of up to 32 bits a cycle,
+    in two stages: in the first its operand is addressed and what steers the second is decoded, in
+    the second all else is done.
 
     Members
     -------

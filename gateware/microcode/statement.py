@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statements of a microprogram's text. Pure Python."""
+"""Statements of microprogram source, and their parser. Pure Python."""
 
 from dataclasses import dataclass, field, replace
 
@@ -7,13 +7,13 @@ __all__ = ["MicrocodeError", "Statement", "statements"]
 
 
 class MicrocodeError(ValueError):
-    """A statement that is refused; the message begins with its part and line."""
+    """A microprogram statement that is refused; the message begins with its part and line."""
 
 
 @dataclass
 class Statement:
-    """Labels and words of one statement, and where it stands; once assembled its ``address``, and
-    its ``fields`` as items."""
+    """One statement of a microprogram: its labels and words, and where it stands; once assembled
+    its ``address``, and its ``fields`` as items."""
 
     part: str
     line: int

@@ -20,7 +20,8 @@ def without_reset(m, member):
 
 
 def small_product(a, b):
-    """``a * b``, unsigned, as a sum of shifted rows: yosys would spend a DSP on any ``*``."""
+    """Unsigned multiplier ``a * b`` in logic, as a sum of shifted rows: yosys would spend a DSP on
+    any ``*``."""
     rows = [Mux(b[k], a << k, 0) for k in range(len(b))]
     while len(rows) > 1:
         rows = [sum(rows[k : k + 2]) for k in range(0, len(rows), 2)]
@@ -33,7 +34,7 @@ def narrowest(value, bits):
 
 
 class Countdown:
-    """Counts down from ``start`` to 0; :attr:`last` is a register that says that it is there.
+    """Down counter from ``start`` to 0; :attr:`last` is a register that says that it is there.
 
     Parameters
     ----------

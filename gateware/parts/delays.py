@@ -9,8 +9,8 @@ __all__ = ["DelayLine", "Stages", "delay"]
 
 
 def delay(m, value, cycles, name=None, *, clear=None):
-    """``value``, ``cycles`` cycles later, through registers without reset called ``name_1`` and so
-    on.
+    """``value`` delayed by ``cycles`` cycles, through registers without reset called ``name_1`` and
+    so on.
 
     With ``clear`` the registers have a reset, and a cycle of ``clear`` empties them.
     """

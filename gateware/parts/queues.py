@@ -14,7 +14,7 @@ __all__ = ["PairQueue", "ShiftQueue", "StreamBuffer"]
 
 
 class ShiftQueue(wiring.Component):
-    """A queue of a few entries in flip-flops: entries shift towards the head.
+    """FIFO of a few entries in flip-flops; entries shift towards the head.
 
     Costs about one logic cell a bit, where an addressed queue of that depth costs three. Latency:
     one cycle; one entry a cycle. ``i.ready`` does not depend on ``o.ready``: a full queue takes
@@ -76,8 +76,8 @@ class ShiftQueue(wiring.Component):
 
 
 class StreamBuffer(wiring.Component):
-    """Two entries that cut every combinational path between ``i`` and ``o``, both ways. Latency:
-    one cycle.
+    """Skid buffer of two entries that cuts every combinational path between ``i`` and ``o``, both
+    ways. Latency: one cycle.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ class StreamBuffer(wiring.Component):
 
 
 class PairQueue(wiring.Component):
-    """Two entries, one a cycle, latency one cycle. ``i.ready`` comes from a flip-flop that nothing
-    inside reads, without a gate behind it: it may drive as much as it likes and the queue's own
-    loop stays short. ``o.payload`` is 0 while there is nothing.
+    """FIFO of two entries, one per cycle, latency one cycle. ``i.ready`` comes from a flip-flop
+    that nothing inside reads, without a gate behind it: it may drive as much as it likes and the
+    queue's own loop stays short. ``o.payload`` is 0 while there is nothing.
 
     Parameters
     ----------

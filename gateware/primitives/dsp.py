@@ -18,7 +18,7 @@ __all__ = ["MultiplierArray", "array_product", "check_limit", "mult18"]
 
 
 def check_limit(dsp_limit):
-    """Refuse a limit of DSPs that is none.
+    """Raises ``ValueError`` unless ``dsp_limit`` is ``None`` or a number of DSPs.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixed places for the multipliers and the block RAMs of large arrays.
+"""Floorplan: fixed places for the multipliers and the block RAMs of large arrays.
 
 nextpnr's placer draws an array together near the pins that its results go to, and fills the tiles
 beside the DSPs there more densely than their wires allow. With the multipliers spread over all DSP

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers that synthesis leaves as they are."""
+"""Registers that synthesis must not merge or remove."""
 
 from amaranth import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import wiring

@@ -38,8 +38,8 @@ def unpack(upper, lower, carry, a):
 
 
 def unpack_sums(m, name, upper, lower, carry, a, width):
-    """The same in gateware, :data:`UNPACK_LATENCY` cycles later, both of ``signed(width)``;
-    ``name`` begins the registers' names."""
+    """Gateware form of :func:`unpack`, :data:`UNPACK_LATENCY` cycles later, both of
+    ``signed(width)``; ``name`` begins the registers' names."""
 
     def register(value, suffix, bits):
         held = Signal(signed(bits), name=f"{name}_{suffix}", reset_less=True)
@@ -53,8 +53,8 @@ def unpack_sums(m, name, upper, lower, carry, a, width):
 
 
 class PackedProducts(wiring.Component):
-    """``pairs`` multipliers, each a*b and a*c a cycle, in parts (see the module), :attr:`LATENCY`
-    cycles after the operands.
+    """Array of ``pairs`` packed multipliers, each a*b and a*c a cycle, in parts (see the module),
+    :attr:`LATENCY` cycles after the operands.
 
     Parameters
     ----------

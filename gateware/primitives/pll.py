@@ -18,8 +18,8 @@ class PLLError(ValueError):
 
 @dataclass(frozen=True)
 class PLLSettings:
-    """``reference``, ``feedback`` and ``output`` dividers; frequencies of output and oscillator in
-    Hz.
+    """PLL settings: ``reference``, ``feedback`` and ``output`` dividers; frequencies of output and
+    oscillator in Hz.
 
     ``loop``: divider of a second output through which the loop is closed; 0: it is closed through
     the output itself. ``further``: divider of the further clock; 0: there is none.
@@ -214,7 +214,7 @@ def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
 
 
 class PLL(wiring.Component):
-    """One clock from the board's.
+    """PLL: makes the main clock, and a further one if wanted, from the board's oscillator.
 
     Parameters
     ----------

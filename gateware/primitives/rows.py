@@ -26,7 +26,7 @@ _ADD_INVERTED = _table(lambda adds, before, other, carry: 1 ^ before ^ (adds & (
 
 
 def row_product(m, name, a, b):
-    """``a * b`` by instances of SB_LUT4 and SB_CARRY.
+    """Signed product ``a * b`` from instances of SB_LUT4 and SB_CARRY.
 
     The last row subtracts: it takes what stands before it inverted, adds, and inverts the sum.
 

@@ -10,7 +10,7 @@ __all__ = ["SPRAM"]
 
 
 class SPRAM(wiring.Component):
-    """One ``SB_SPRAM256KA`` (yosys never infers it), or its twin.
+    """One ``SB_SPRAM256KA`` (yosys never infers it), or its behavioural model.
 
     One access a cycle. Data read stand from the cycle after the access to the next enabled access;
     they are undefined after a write (the twin leaves them as they were), and the contents are

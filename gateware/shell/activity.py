@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an engine tells of its work for a timeline: rows, and the signals that they are looked up
-in.
+"""Activity tracing of an engine: the rows of a timeline, and the signals that they are read from.
 
 An engine names signals that it has anyway; nothing of a bitstream hangs on them. A virtual board's
 top looks at them from outside (:mod:`~quintet.boards.virtual.activity`).
@@ -15,7 +14,7 @@ __all__ = ["Activity", "Row"]
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a timeline, as it is known before elaboration.
+    """Row of an activity timeline, as known before elaboration.
 
     Attributes
     ----------
@@ -34,8 +33,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Activity:
-    """Signals of a :class:`Row`, known once the engine was elaborated. All are values that it has
-    anyway.
+    """Traced signals of a :class:`Row`, known after elaboration; tracing adds no logic.
 
     Attributes
     ----------

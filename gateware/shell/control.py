@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The control block that all cores share: registers, counters, the life of a run
+"""Control block of every core: registers, counters and the state machine of a run
 (docs/how/control-block.md)."""
 
 from types import SimpleNamespace
@@ -265,7 +265,7 @@ class ControlBlock(wiring.Component):
 
     @property
     def gap(self):
-        """Largest number of cycles from one taking of a prescaler to the next."""
+        """Largest number of cycles between two readings of one prescaler."""
         return 4 * len(self._turns) + 4
 
     def elaborate(self, platform):

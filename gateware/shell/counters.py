@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prescalers: short counters that gather the increments of many events until one shared adder takes
-them in turn."""
+"""Prescalers: short event counters that are drained in turn into wide counters through one shared
+adder."""
 
 from amaranth import Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
@@ -11,7 +11,7 @@ __all__ = ["Prescalers"]
 
 
 class Prescalers(wiring.Component):
-    """One short counter an event, each taken 16 bits at a time (docs/how/contracts.md, section 3).
+    """A short counter per event, each drained 16 bits at a time (docs/how/contracts.md, section 3).
 
     Taking removes from a prescaler exactly the 16 bits that are read, while it goes on counting:
     nothing is lost and nothing counted twice, as long as each is taken once in ``gap`` cycles.
@@ -67,7 +67,7 @@ class Prescalers(wiring.Component):
         return max((self.width(name) + 15) // 16 for name in self._bits)
 
     def width(self, name):
-        """Bits of the prescaler of event ``name``."""
+        """Width in bits of the prescaler of event ``name``."""
         return bits_for(self._gap * ((1 << self._bits[name]) - 1))
 
     def elaborate(self, platform):

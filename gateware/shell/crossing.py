@@ -23,7 +23,7 @@ def _chosen(choice, yes, no):
 
 
 class CrossingFIFO(wiring.Component):
-    """An asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
+    """Asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
 
     All its state is in the domains' resets, inserted ones too, provided that the resets of both
     overlap for three cycles of each, as the shell's do, or that both domains are one. (The read
@@ -165,8 +165,7 @@ class CrossingFIFO(wiring.Component):
 
 
 class CountCrossing(wiring.Component):
-    """Says in ``sync`` how many events there were in another domain; none is lost, none counted
-    twice.
+    """Clock-domain crossing of event counts into ``sync``; no event is lost or counted twice.
 
     Each event has a Gray counter in its domain, which ``sync`` looks at through a synchroniser:
     whatever it sees of a change is the number before or after.

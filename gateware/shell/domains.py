@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clock domain of an engine, and the reset that holds both (docs/how/contracts.md, section 3)."""
+"""Clock domain of an engine, and its reset (docs/how/contracts.md, section 3)."""
 
 from fractions import Fraction
 
@@ -11,7 +11,7 @@ __all__ = ["DomainRequest", "place_engine", "requested_domain"]
 
 
 class DomainRequest:
-    """A clock domain that an engine asks for beside ``sync``.
+    """Request of an engine for a clock domain of its own beside ``sync``.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ def requested_domain(engine, params):
 
 
 def place_engine(m, *, engine, control, domain=None, guard_idle):
-    """Put ``engine`` under the core reset of ``control``, connect their faces, and return the reset
-    for what else it holds.
+    """Puts ``engine`` under the core reset of ``control``, connects their interfaces, and returns
+    the reset for the other parts that it holds.
 
     Parameters
     ----------

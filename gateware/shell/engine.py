@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine of an ISA, and its interface to the shell (docs/how/contracts.md, section 3)."""
+"""Base class of the engines, and their interface to the core shell (docs/how/contracts.md, section
+3)."""
 
 from amaranth import Mux, unsigned
 from amaranth.lib import data, enum, wiring
@@ -32,7 +33,8 @@ def first_class(*classes):
 
 
 class EngineControl(wiring.Signature):
-    """Control face, as seen by the engine (``In`` members come from the shell).
+    """Control interface between engine and shell, as seen by the engine (``In`` members come from
+    the shell).
 
     Parameters
     ----------
@@ -235,8 +237,8 @@ class EngineControl(wiring.Signature):
 
 
 class Engine(wiring.Component):
-    """Engine of an ISA, what a core is made of. A room's ``variant(params, beat_bytes)`` names the
-    class of a build.
+    """Base class of the engines, the ISA-specific part of a core. A room's ``variant(params,
+    beat_bytes)`` names the class of a build.
 
     A class of a room gives ``elaborate`` and ``prepare()``, and sets what it wants otherwise of the
     attributes here. ``prepare`` gives ``(EngineControl, number of memory ports)`` and refuses, with
@@ -292,19 +294,18 @@ class Engine(wiring.Component):
         )
 
     def rows(self):
-        """The :class:`~.activity.Row` of a timeline that it tells of; one whose cycles the shell
-        does not see has its ``class``, too."""
+        """Rows of the activity timeline; a row whose cycles the shell does not count names its
+        ``class``, too."""
         return ()
 
     def activity(self):
-        """name of each of its rows -> :class:`~.activity.Activity`, once it and all below it were
-        elaborated."""
+        """Traced signals by the name of each row, once the engine was elaborated."""
         return {}
 
     @staticmethod
     def check_capacity(params, capacity):
-        """Refuse, with a ``ValueError``, sizes that can be seen to be too large without elaborating
-        anything.
+        """Raises ``ValueError`` for sizes that exceed the FPGA, as far as can be told without
+        elaboration.
 
         ``capacity`` is the FPGA's (:class:`~quintet.gateware.isa.parameters.Capacity`), ``None`` in
         a simulation.
@@ -317,11 +318,12 @@ class Engine(wiring.Component):
 
     @staticmethod
     def domains(params):
-        """The further clock domain it asks for: name -> ratio to the main clock, one entry at
+        """Further clock domain of the engine: name -> ratio to the main clock, one entry at
         most."""
         return {}
 
     @staticmethod
     def floorplan(device, params):
-        """Cells below the engine and their places (BEL of nextpnr) in an FPGA ``device``."""
+        """Fixed placement: cells below the engine and their BELs (nextpnr) in an FPGA
+        ``device``."""
         return {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layouts of instruction words for the decoders, made of the ISA's table."""
+"""Bit layouts of instruction words for the decoders, from the ISA's table."""
 
 from amaranth import Cat, Const, Value, unsigned
 from amaranth.lib import data

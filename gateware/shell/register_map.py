@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core's registers as amaranth-soc's memory maps and what exports them know registers."""
+"""Register map of a core in the form of amaranth-soc, for its exporters."""
 
 from ..bus.soclib import MemoryMap, csr
 from ..isa.registers import COMMON_COUNTERS, COMMON_REGISTERS

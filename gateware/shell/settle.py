@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Components that are made to ask them something, and never elaborated."""
+"""Marks components that are constructed only to be queried, and never elaborated."""
 
 __all__ = ["settle"]
 
 
 def settle(component):
-    """Tells Amaranth that no one forgot to elaborate a component, nor those that it holds."""
+    """Silences Amaranth's warning about a component, and those it holds, never being elaborated."""
     left, seen = [component], set()
     while left:
         value = left.pop()

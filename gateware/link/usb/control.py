@@ -19,7 +19,7 @@ ROM_BYTES = 256
 
 
 class Request(enum.Enum, shape=8):
-    """Requests that are answered; others are stalled. Those of the class from 0x20 on."""
+    """Supported USB requests; others are stalled. Those of the class from 0x20 on."""
 
     GET_STATUS = 0
     CLEAR_FEATURE = 1
@@ -34,8 +34,8 @@ class Request(enum.Enum, shape=8):
 
 @dataclass(frozen=True)
 class Answers:
-    """``rom``: 256 bytes with every answer; ``descriptors``: (type, index) -> (place, length);
-    places of the others."""
+    """Answers of endpoint 0. ``rom``: 256 bytes with every answer; ``descriptors``: (type, index)
+    -> (place, length); places of the others."""
 
     rom: bytes
     descriptors: dict
@@ -44,7 +44,7 @@ class Answers:
 
 
 def answers(identity):
-    """The :class:`Answers` of a device.
+    """Builds the :class:`Answers` of a device from its identity.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def answers(identity):
 
 
 class Control(wiring.Component):
-    """Control transfers, in the domain ``usb``.
+    """Control endpoint: control transfers, in the domain ``usb``.
 
     Parameters
     ----------

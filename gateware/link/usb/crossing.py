@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The USB device as a byte pipe of the main clock."""
+"""USB device as byte streams of the main clock domain."""
 
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
@@ -13,7 +13,7 @@ __all__ = ["ByteCrossing", "USBLink"]
 
 
 class ByteCrossing(wiring.Component):
-    """An asynchronous FIFO of one byte: a register that rests while a bit that has changed with it
+    """Asynchronous FIFO of one byte: a register that rests while a bit that has changed with it
     crosses, and another comes back.
 
     A byte takes some three cycles of each clock: at 12 MHz on one side and any clock from 8 MHz on
@@ -60,7 +60,8 @@ class ByteCrossing(wiring.Component):
 
 
 class USBLink(wiring.Component):
-    """The link's byte streams on the wires of a USB device (:class:`~.device.USBSerial`).
+    """USB link: byte streams of the main clock on the wires of a USB device
+    (:class:`~.device.USBSerial`).
 
     The streams are in ``sync``; each crosses to ``usb`` (12 MHz) by a handshake of its own, so the
     main clock may be any from 8 MHz on. ``usb`` and ``usb_io`` (48 MHz) are to be driven from

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Descriptors of the link's USB device: one configuration, a communication and a data interface
+"""USB descriptors of the link's device: one configuration, a communication and a data interface
 (CDC 1.2, PSTN 1.2)."""
 
 from usb_protocol.emitters import DeviceDescriptorCollection
@@ -29,7 +29,7 @@ _LINE_REQUESTS = 0b10
 
 
 def descriptors(identity):
-    """LUNA's collection of descriptors for a :class:`~.identity.USBIdentity`."""
+    """Builds LUNA's descriptor collection for a :class:`~.identity.USBIdentity`."""
     collection = DeviceDescriptorCollection()
     with collection.DeviceDescriptor() as d:
         d.bcdUSB = 2.00

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The USB device: LUNA's transceiver, and behind it a control endpoint and one that carries bytes
+"""USB device: LUNA's transceiver, a control endpoint, and a bulk endpoint that carries bytes
 both ways."""
 
 from amaranth import Module, Mux

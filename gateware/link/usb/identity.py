@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who the device says it is. Pure Python, for the host's side too."""
+"""USB identity: vendor, product and serial strings of the device. Pure Python, also for the
+host."""
 
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ MANUFACTURER = "quintet"
 
 @dataclass(frozen=True)
 class USBIdentity:
-    """Numbers and strings of a device's descriptors.
+    """USB identity of a device: the numbers and strings of its descriptors.
 
     Raises
     ------

@@ -14,8 +14,8 @@ CYCLES = 31
 
 
 class BusReset(wiring.Component):
-    """``d_p``, ``d_n``: In, the wires; ``reset``: Out, high from 2.6 us of both low until one
-    rises. In the domain ``usb``."""
+    """USB bus reset detector. ``d_p``, ``d_n``: In, the wires; ``reset``: Out, high from 2.6 us of
+    both low until one rises. In the domain ``usb``."""
 
     d_p: In(1)
     d_n: In(1)

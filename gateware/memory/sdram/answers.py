@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answer queue of the SDRAM controller, in order, with room for all that is under way."""
+"""Answer queue of the SDRAM controller: in order, with space for all outstanding requests."""
 
 from amaranth import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
@@ -14,7 +14,7 @@ DEPTH = 16
 
 
 class AnswerQueue(wiring.Component):
-    """Read data and acknowledgements in one queue of 16.
+    """Answer FIFO of 16 entries: read data and write acknowledgements, in order.
 
     A token goes along with every access that has an answer; after ``latency`` further cycles it
     meets its data. The queue is of LUT RAM with a register behind.

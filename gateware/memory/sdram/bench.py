@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDRAM controller in front of the chip model, and how much of the pins' peak patterns of bursts
-reach (``quintet measure sdram``).
+"""SDRAM efficiency benchmark: the share of the pins' peak bandwidth that burst patterns reach on
+the chip model (``quintet measure sdram``).
 
 Every figure is beats moved over cycles of the clock, refreshes and changes of row included, in a
 steady state.
@@ -104,7 +104,7 @@ PATTERNS = tuple(_patterns(find_part("W9825G6")))
 
 
 def measure(*, pattern, part="W9825G6", clock_hz=100e6, cycles=8000):
-    """Fraction of the pins' peak that a pattern reaches, once initialisation is over.
+    """Fraction of the pins' peak bandwidth that a burst pattern reaches after initialisation.
 
     Returns (fraction, refreshes made over refreshes due).
     """

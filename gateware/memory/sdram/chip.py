@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDR SDRAM chip for pysim, which checks every timing rule: the twin of
-``gateware/memory/chips/sdr_sdram.hpp``."""
+"""Behavioural model of an SDR SDRAM chip for pysim, which checks every timing rule; the C++ model
+is ``gateware/memory/chips/sdr_sdram.hpp``."""
 
 from collections import deque
 from types import SimpleNamespace
@@ -19,11 +19,12 @@ MODE, REFRESH, PRECHARGE, ACTIVATE, WRITE, READ, STOP, NOP = range(8)
 
 
 class SDRAMViolation(AssertionError):
-    """A rule of the data sheet was broken."""
+    """Violation of a timing or protocol rule of the data sheet."""
 
 
 class SDRAMChip:
-    """One chip (or two side by side) on the lines of an :class:`~.phy.SDRAMPins`.
+    """Behavioural SDRAM model: one chip (or two side by side) on the lines of an
+    :class:`~.phy.SDRAMPins`.
 
     Its edges are looked at in the middle of the main clock's cycles; when they really come, and
     when data are back, ``path`` says. Lines that change within the set-up or hold time break a

@@ -34,7 +34,8 @@ def _arm(timer, cycles):
 
 
 class SDRAMController(wiring.Component):
-    """Memory port in front of an SDR SDRAM of 16 or 32 bits; a beat is as wide as the chip.
+    """SDR SDRAM controller: a memory port in front of a chip of 16 or 32 bits; a beat is as wide as
+    the chip.
 
     Every beat is a command of its own (the chip's burst length is 1), so that bursts of any length
     and any write masks run at one beat a cycle, and a port may stall at any beat. Rows stay open.

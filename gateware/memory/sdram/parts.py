@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of SDR SDRAM parts: geometry and timing."""
+"""Data of SDR SDRAM parts: geometry and timing parameters."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ __all__ = ["PARTS", "SDRAMPart", "SDRAMTiming", "find_part"]
 
 @dataclass(frozen=True)
 class SDRAMPart:
-    """One SDR SDRAM as the controller sees it (two chips side by side make one part).
+    """Geometry and timing of an SDR SDRAM part (two chips side by side make one part).
 
     Times are nanoseconds. The defaults are conservative: every 143 or 166 MHz part in the usual
     speed grades keeps them (data sheets of W9825G6JH, MT48LC16M16A2, IS42S16160G, AS4C32M16SB,
@@ -112,12 +112,12 @@ class SDRAMPart:
 
     @property
     def size(self):
-        """Bytes."""
+        """Capacity in bytes."""
         return self.beat_bytes << (self.bank_bits + self.row_bits + self.column_bits)
 
     @property
     def t_refi(self):
-        """Average interval of refreshes in nanoseconds."""
+        """Average refresh interval in nanoseconds."""
         return self.refresh_ms * 1e6 / self.refreshes
 
     def t_ac(self, cas):
@@ -162,8 +162,8 @@ class SDRAMPart:
 
 @dataclass(frozen=True)
 class SDRAMTiming:
-    """Cycles of a part at one clock; ``cas`` is the CAS latency, ``t_refi`` the interval of
-    refreshes."""
+    """Timing parameters of a part in cycles of one clock; ``cas`` is the CAS latency, ``t_refi``
+    the interval of refreshes."""
 
     cas: int
     t_rcd: int
@@ -215,7 +215,7 @@ PARTS = {
 
 
 def find_part(part):
-    """A part by name, or a :class:`SDRAMPart` itself."""
+    """Looks up a part by name; a :class:`SDRAMPart` is returned as it is."""
     if isinstance(part, SDRAMPart):
         return part
     if part not in PARTS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phase of an SDR SDRAM's clock: what it leaves of the set-up and hold times on both sides
-(docs/how/memory.md, "Clock and phase")."""
+"""Clock phase of an SDR SDRAM: set-up and hold margins on both sides, and the phase that maximises
+them (docs/how/memory.md, "Clock and phase")."""
 
 from dataclasses import asdict, dataclass
 
@@ -21,12 +21,12 @@ __all__ = [
 
 
 class PhaseError(ValueError):
-    """There is no phase with which set-up and hold times are kept."""
+    """No clock phase meets all set-up and hold times."""
 
 
 @dataclass(frozen=True)
 class PadTiming:
-    """I/O cells of an FPGA, in nanoseconds; delays as (least, most).
+    """Timing of an FPGA's I/O cells, in nanoseconds; delays as (least, most).
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ FLIGHT_NS = (0.1, 0.5)
 
 @dataclass(frozen=True)
 class ClockPath:
-    """When a chip's clock rises, and when what it drives is back, as (least, most) in nanoseconds.
+    """Clock and return delays between FPGA and chip, as (least, most) in nanoseconds.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class ClockPath:
 
 @dataclass(frozen=True)
 class Margins:
-    """What is left of each time, in nanoseconds: of commands and written data at the chip, of read
+    """Set-up and hold margins in nanoseconds: of commands and written data at the chip, of read
     data at the FPGA's input registers."""
 
     write_setup: float
@@ -136,7 +136,7 @@ def _margins(part, period, t_ac, path, capture):
 
 @dataclass(frozen=True)
 class SDRAMClock:
-    """Clock of a board's SDRAM.
+    """Chosen clock of a board's SDRAM: phase, delays and margins.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class SDRAMClock:
 
     @property
     def report(self):
-        """What a build's report says, in nanoseconds."""
+        """Entries of a build's report, in nanoseconds."""
         return {
             "phase_degrees": round(self.degrees, 1),
             "capture": self.capture,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pins of an SDR SDRAM and the registers in the I/O cells."""
+"""SDRAM PHY: the pins of an SDR SDRAM and the registers in the I/O cells."""
 
 from amaranth import Cat, Module
 from amaranth.lib import wiring
@@ -12,7 +12,7 @@ __all__ = ["SDRAMPhy", "SDRAMPins"]
 
 
 class SDRAMPins(wiring.Signature):
-    """Lines between a controller and a chip, as seen by the controller; all are active-high but for
+    """SDRAM pin interface, as seen by the controller; all are active-high but for
     ``_n``.
 
     Members
@@ -48,8 +48,8 @@ class SDRAMPins(wiring.Signature):
 
 
 class SDRAMPhy(wiring.Component):
-    """One register in every line: those of the I/O cells on an FPGA, flip-flops in the virtual
-    board.
+    """SDRAM PHY: one register in every line, those of the I/O cells on an FPGA, flip-flops in the
+    virtual board.
 
     Latency: one cycle out, one cycle in. Before the first clock the pads have the levels at which
     :class:`SDRAMPins` begins, and DQ is released.

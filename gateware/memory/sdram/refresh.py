@@ -15,7 +15,7 @@ INIT_REFRESHES = 8
 
 
 class RefreshTimer(wiring.Component):
-    """Counts the refreshes that are due, and says when to make them.
+    """Refresh timer: counts the refreshes that are due, and requests them.
 
     Members
     -------
@@ -70,7 +70,7 @@ class RefreshTimer(wiring.Component):
 
 
 class RefreshSequencer(wiring.Component):
-    """Gives the commands of initialisation and refresh, and opens again the rows that a refresh
+    """Command sequencer of initialisation and refresh; reopens the rows that a refresh
     interrupted.
 
     Members

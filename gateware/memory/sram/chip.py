@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asynchronous SRAM chip for pysim, which checks its rules: the twin of
-``gateware/memory/chips/async_sram.hpp``."""
+"""Behavioural model of an asynchronous SRAM for pysim, which checks its timing rules; the C++ model
+is ``gateware/memory/chips/async_sram.hpp``."""
 
 import numpy as np
 
@@ -10,11 +10,12 @@ __all__ = ["SRAMChip", "SRAMViolation"]
 
 
 class SRAMViolation(AssertionError):
-    """A rule of the data sheet was broken."""
+    """Violation of a timing rule of the data sheet."""
 
 
 class SRAMChip:
-    """One chip on the lines of a :class:`~.phy.SRAMPins`, behind the registers of the I/O cells.
+    """Behavioural SRAM model on the lines of a :class:`~.phy.SRAMPins`, behind the registers of the
+    I/O cells.
 
     Attributes
     ----------
@@ -36,7 +37,7 @@ class SRAMChip:
         self._before = (0, 0, 0, 0, 0, 0)  # a, oe, we, be, d, d_oe
 
     def cycle(self, a, oe, we, be, d, d_oe):
-        """One cycle with these levels; returns what stands on the data lines at its end.
+        """Simulates one cycle with these levels; returns the level of the data lines at its end.
 
         Raises
         ------

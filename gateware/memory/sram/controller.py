@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asynchronous SRAM behind the memory port: a word of 16 bits read every cycle, or written every
-two."""
+"""Asynchronous SRAM controller: a 16-bit word read every cycle, or written every two."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -19,7 +18,7 @@ DEPTH = 4
 
 
 class SRAMController(wiring.Component):
-    """Memory port in front of an asynchronous SRAM of 16 bits.
+    """Asynchronous SRAM controller: a memory port in front of a chip of 16 bits.
 
     A read takes one cycle on the pins. A write takes two, with its pulse from the middle of the
     first to the middle of the second, so that address and data stand half a cycle before and after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of asynchronous SRAM parts."""
+"""Data of asynchronous SRAM parts: size and timing parameters."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ IO_NS = 8
 
 @dataclass(frozen=True)
 class SRAMPart:
-    """One asynchronous SRAM of 16 bits with byte enables.
+    """Size and timing of an asynchronous SRAM of 16 bits with byte enables.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class SRAMPart:
 
     @property
     def size(self):
-        """Bytes."""
+        """Capacity in bytes."""
         return self.beat_bytes << self.address_bits
 
     @property
@@ -80,7 +80,7 @@ PARTS = {
 
 
 def find_sram(part):
-    """A part by name, or a :class:`SRAMPart` itself."""
+    """Looks up a part by name; a :class:`SRAMPart` is returned as it is."""
     if isinstance(part, SRAMPart):
         return part
     if part not in PARTS:

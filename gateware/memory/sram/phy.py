@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pins of an asynchronous SRAM and the registers in the I/O cells."""
+"""SRAM PHY: the pins of an asynchronous SRAM and the registers in the I/O cells."""
 
 from amaranth import Module
 from amaranth.lib import io, wiring
@@ -12,7 +12,7 @@ __all__ = ["SRAMPhy", "SRAMPins"]
 
 
 class SRAMPins(wiring.Signature):
-    """Lines between a controller and a chip, as seen by the controller; all are active-high.
+    """SRAM pin interface, as seen by the controller; all are active-high.
 
     Members
     -------
@@ -40,8 +40,8 @@ class SRAMPins(wiring.Signature):
 
 
 class SRAMPhy(wiring.Component):
-    """One register in every line, those of the I/O cells; the write enable changes at both edges of
-    the clock.
+    """SRAM PHY: one register in every line, those of the I/O cells; the write enable changes at
+    both edges of the clock.
 
     Latency: one cycle out, one cycle in. Before the first clock OE# and WE# are high, and the data
     lines released.
