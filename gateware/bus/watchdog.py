@@ -33,7 +33,7 @@ class BusWatchdog(wiring.Component):
         of a stuck cycle is not heard.
     """
 
-    def __init__(self, *, limit=2048, patience=1):
+    def __init__(self, *, limit: int = 2048, patience: int = 1) -> None:
         if (
             not isinstance(limit, int)
             or isinstance(limit, bool)
@@ -49,7 +49,7 @@ class BusWatchdog(wiring.Component):
         )
         super().__init__({"master": In(signature), "slave": Out(signature)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         master, slave = self.master, self.slave
         count = Signal(range(self.limit))

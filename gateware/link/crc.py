@@ -54,7 +54,7 @@ class CRC32(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Four steps of the bit-serial register, as a sum over GF(2): bit i of what follows is bit i
         # + 4 and those bits of (data ^ low bits) whose table entry has bit i.

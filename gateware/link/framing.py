@@ -59,7 +59,7 @@ class FrameReceiver(wiring.Component):
     Throughput: a byte in every two cycles, three with ``latency`` 2.
     """
 
-    def __init__(self, *, depth=1024, latency=1, family=None):
+    def __init__(self, *, depth: int = 1024, latency: int = 1, family: str | None = None) -> None:
         _check_depth("depth", depth)
         self._depth = depth
         self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
@@ -72,7 +72,7 @@ class FrameReceiver(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.buffer = buffer = self._buffer
 
@@ -169,7 +169,7 @@ class FrameTransmitter(wiring.Component):
     or at the end.
     """
 
-    def __init__(self, *, depth=512, latency=1, family=None):
+    def __init__(self, *, depth: int = 512, latency: int = 1, family: str | None = None) -> None:
         _check_depth("depth", depth)
         self._depth = depth
         self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
@@ -180,7 +180,7 @@ class FrameTransmitter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.buffer = buffer = self._buffer
 

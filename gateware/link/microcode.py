@@ -7,7 +7,10 @@ address and nothing has to be counted or added. A step that follows in several s
 in each: the memory is a block RAM, and has room.
 """
 
+from __future__ import annotations
+
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .protocol import Status
@@ -287,7 +290,7 @@ PROGRAM = _program(
 )
 
 
-def assemble(program=None):
+def assemble(program: Mapping[str, Step] | None = None) -> list[dict[str, int]]:
     """Assembles the microprogram: a list of words from address 0, each a dict of field values.
 
     Fields are ``source``, ``action``, ``when``, ``target`` and the flags of :class:`Step`. The step
@@ -300,17 +303,17 @@ def assemble(program=None):
         The program names a step that it has not, or is longer than 256.
     """
     program = PROGRAM if program is None else program
-    places = {("start",): 0}
+    places: dict[tuple[str, ...], int] = {("start",): 0}
     free = 2
-    waiting = [("start",)]
-    words = {}
+    waiting: list[tuple[str, ...]] = [("start",)]
+    words: dict[int, dict[str, int]] = {}
     while waiting:
         group = waiting.pop(0)
         for offset, name in enumerate(group):
             if name not in program:
                 raise ValueError(f"the program has no step {name!r}")
             step = program[name]
-            following = (step.goto, step.then) if step.when else (step.goto,)
+            following: tuple[str, ...] = (step.goto, step.then) if step.when else (step.goto,)
             if following not in places:
                 places[following] = free
                 free += 2
@@ -323,6 +326,6 @@ def assemble(program=None):
                 **{flag: int(getattr(step, flag)) for flag in Step.FLAGS},
             }
     if free > 256:
-        raise ValueError(f"the program needs {free} steps; there is room for 256")
+        raise ValueError(f"the program needs {free} steps, expected at most 256")
     empty = dict.fromkeys(words[0], 0)
     return [words.get(address, empty) for address in range(free)]

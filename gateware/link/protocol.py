@@ -52,21 +52,21 @@ class Operation(enum.IntEnum):
     CHECKSUM_STRIDED = 7
 
     @property
-    def strided(self):
+    def strided(self) -> bool:
         """Whether the operation addresses strided runs of bytes."""
         return self >= 4
 
     @property
-    def writes(self):
+    def writes(self) -> bool:
         return self in (Operation.WRITE, Operation.WRITE_STRIDED, Operation.FILL)
 
     @property
-    def carries(self):
+    def carries(self) -> bool:
         """Whether the request carries data."""
         return self in (Operation.WRITE, Operation.WRITE_STRIDED)
 
     @property
-    def sums(self):
+    def sums(self) -> bool:
         return self in (Operation.CHECKSUM, Operation.CHECKSUM_STRIDED)
 
 
@@ -80,7 +80,7 @@ class Status(enum.IntEnum):
     BAD_REQUEST = 4
 
 
-def step_of(run, stride):
+def step_of(run: int, stride: int) -> int | None:
     """What a frame says of the distance ``stride`` of runs of ``run`` bytes: what is left of it
     behind the words of a run that does not begin at a word's first byte; ``None`` if a frame cannot
     say it."""
@@ -88,6 +88,6 @@ def step_of(run, stride):
     return step if -0x8000 <= step < 0x8000 else None
 
 
-def stride_of(run, step):
+def stride_of(run: int, step: int) -> int:
     """Stride of runs encoded in a frame; the inverse of :func:`step_of`."""
     return step + (run + 3 & ~3) + 4

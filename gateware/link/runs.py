@@ -99,7 +99,7 @@ class RunWalker(wiring.Component):
         self.lane = Signal(2)
         self.carry = Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         left = Signal(16, reset_less=True)
         over = Signal(reset_less=True)

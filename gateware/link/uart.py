@@ -12,7 +12,7 @@ __all__ = ["UARTReceiver", "UARTTransmitter", "divider"]
 TOLERANCE = 0.002
 
 
-def divider(clock_hz, baud):
+def divider(clock_hz: float, baud: float) -> tuple[int, int]:
     """Phase increment and accumulator width of a baud-rate generator.
 
     An accumulator of ``width`` bits that grows by ``increment`` each cycle overflows once a bit.
@@ -78,7 +78,7 @@ class UARTReceiver(wiring.Component):
     Raises: see :func:`divider`.
     """
 
-    def __init__(self, *, clock_hz, baud):
+    def __init__(self, *, clock_hz: float, baud: float) -> None:
         self._increment, self._width = divider(clock_hz, baud)
         super().__init__(
             {
@@ -89,7 +89,7 @@ class UARTReceiver(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         line = Signal(init=1)
         m.submodules.synchroniser = FFSynchronizer(self.line, line, init=1)
@@ -162,7 +162,7 @@ class UARTTransmitter(wiring.Component):
     Raises: see :func:`divider`.
     """
 
-    def __init__(self, *, clock_hz, baud):
+    def __init__(self, *, clock_hz: float, baud: float) -> None:
         self._increment, self._width = divider(clock_hz, baud)
         super().__init__(
             {
@@ -171,7 +171,7 @@ class UARTTransmitter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         phase = Signal(self._width)
         following = Signal(self._width + 1)

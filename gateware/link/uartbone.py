@@ -11,7 +11,7 @@ from quintet.gateware.bus.soclib import wishbone
 __all__ = ["Command", "UARTBone"]
 
 
-class Command(enum.Enum, shape=8):
+class Command(enum.Enum, shape=8):  # type: ignore[call-arg]  # Amaranth's shape
     """Command, the first byte of a request; then come the number of words (0: 256), the word
     address, big-endian, and a write's words."""
 
@@ -39,7 +39,7 @@ class UARTBone(wiring.Component):
     bus : Out, Wishbone master of 30 word-address bits, with ``err``; one classic cycle a word
     """
 
-    def __init__(self, *, clock_hz):
+    def __init__(self, *, clock_hz: int) -> None:
         if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or clock_hz < 10:
             raise ValueError(f"Main clock must be an integer of Hz from 10, not {clock_hz!r}")
         self._patience = clock_hz // 10
@@ -55,7 +55,7 @@ class UARTBone(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         rx, tx, bus = self.rx, self.tx, self.bus
         command, left = Signal(8), Signal(8)  # words to come after this one, modulo 256

@@ -38,7 +38,7 @@ class WishboneFront(wiring.Component):
     memory : Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes, size=1 << 31):
+    def __init__(self, *, beat_bytes: int, size: int = 1 << 31) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         if (
             not isinstance(size, int)
@@ -64,7 +64,7 @@ class WishboneFront(wiring.Component):
         memory_map.add_resource(self, name=("memory",), size=size)
         self.bus.memory_map = memory_map
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bus, memory = self.bus, self.memory
         beats = max(1, 4 // self.beat_bytes)

@@ -54,7 +54,7 @@ class WindowGuard(wiring.Component):
         For an argument out of range.
     """
 
-    def __init__(self, *, beat_bytes, outstanding=7, pipelined=False):
+    def __init__(self, *, beat_bytes: int, outstanding: int = 7, pipelined: bool = False) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         if (
             not isinstance(outstanding, int)
@@ -95,7 +95,7 @@ class WindowGuard(wiring.Component):
         )
         self._comes, self._compared, self._fits = Signal(), Signal(RequestLayout()), Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, memory = self.port, self.memory
         shift = self.beat_bytes.bit_length() - 1

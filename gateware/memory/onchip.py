@@ -45,7 +45,7 @@ class OnChipMemory(wiring.Component):
     #: Partial beats reach both memories as they are; what `rest` needs for them stands inside.
     masks = True
 
-    def __init__(self, *, rest, on_chip, beat_bytes):
+    def __init__(self, *, rest: wiring.Component, on_chip: int, beat_bytes: int) -> None:
         self.rest, self.size, self.on_chip, self.beat_bytes = rest, rest.size, on_chip, beat_bytes
         self.kind, self.rest_beat_bytes = (
             getattr(rest, "kind", type(rest).__name__),
@@ -65,7 +65,7 @@ class OnChipMemory(wiring.Component):
             members["pins"] = rest.signature.members["pins"]
         super().__init__(members)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         split = m.submodules.split = self._split
         rest = m.submodules.rest = self.rest

@@ -43,7 +43,7 @@ class PartialWrites(wiring.Component):
     port : In(MemoryPort), memory : Out(MemoryPort), whose ``mask`` is all ones
     """
 
-    def __init__(self, *, beat_bytes, chunk=32):
+    def __init__(self, *, beat_bytes: int, chunk: int = 32) -> None:
         check_beat_bytes(beat_bytes, (2, 4, 8, 16))
         if (
             not isinstance(chunk, int)
@@ -56,7 +56,7 @@ class PartialWrites(wiring.Component):
             {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         port, memory = self.port, self.memory
         beat, chunk = self.beat_bytes, self.chunk

@@ -29,12 +29,12 @@ class PortBuffer(wiring.Component):
         as an arbiter does
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         super().__init__(
             {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, memory = self.port, self.memory
         for name in ("req", "w"):

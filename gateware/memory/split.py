@@ -42,7 +42,7 @@ class MemorySplit(wiring.Component):
     low, high : Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes, border, size, outstanding=4):
+    def __init__(self, *, beat_bytes: int, border: int, size: int, outstanding: int = 4) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes, largest=NOBODYS)
         if (
@@ -83,7 +83,7 @@ class MemorySplit(wiring.Component):
         )
         self._writes = ShiftQueue(shape=data.StructLayout({"high": 1, "left": 8}), depth=2)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.order, m.submodules.writes = self._order, self._writes
         self._split_requests(m)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory-port server of a synchronous RAM with one cycle of latency."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,7 +11,7 @@ from .port import MemoryPort, RequestLayout
 __all__ = ["RAMFace", "WordServer", "check_size"]
 
 
-def check_size(size, beat_bytes, *, largest=1 << 32):
+def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
     if (
         not isinstance(size, int)
         or isinstance(size, bool)
@@ -37,7 +37,7 @@ class RAMFace(wiring.Signature):
         Data read stand from the cycle after the access to the next reading access.
     """
 
-    def __init__(self, *, address_width, beat_bytes):
+    def __init__(self, *, address_width: int, beat_bytes: int) -> None:
         super().__init__(
             {
                 "address": Out(address_width),
@@ -70,7 +70,7 @@ class WordServer(wiring.Component):
     port : In(MemoryPort), ram : Out(RAMFace)
     """
 
-    def __init__(self, *, size, beat_bytes):
+    def __init__(self, *, size: int, beat_bytes: int) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes)
         self.words = size // beat_bytes
@@ -86,7 +86,7 @@ class WordServer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, ram = self.port, self.ram
         shift = self.beat_bytes.bit_length() - 1
@@ -135,6 +135,6 @@ class WordServer(wiring.Component):
         return m
 
 
-def repeat_bits(mask, times):
+def repeat_bits(mask: Value, times: int) -> Value:
     """``mask`` with every bit repeated ``times`` times."""
     return Cat(bit.replicate(times) for bit in mask)

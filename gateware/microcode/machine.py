@@ -3,10 +3,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .layout import Layout
 from .registers import RegisterFile
+from .statement import Statement
 
 __all__ = ["Hazard", "MachineFormat", "Operation"]
 
@@ -19,9 +20,9 @@ class Operation(NamedTuple):
     ``count``: number of words; ``None``: any, each operand at most once.
     """
 
-    fields: dict
-    operands: dict
-    count: int | None = None
+    fields: dict[str, Any]
+    operands: dict[str, tuple[Any, ...]]
+    count: int | None = None  # type: ignore[assignment]  # hides tuple.count, which is unused
 
 
 class Hazard(NamedTuple):
@@ -31,7 +32,7 @@ class Hazard(NamedTuple):
     ``message`` names one of them as ``{first}`` or ``{second}``.
     """
 
-    found: Callable
+    found: Callable[[Statement, Statement], Any]
     message: str
 
 
@@ -45,13 +46,13 @@ class MachineFormat:
     """
 
     layout: Layout
-    operations: dict
+    operations: dict[str, Operation]
     registers: RegisterFile
     size: int
-    defaults: dict = field(default_factory=dict)
-    hazards: tuple = ()
+    defaults: dict[str, str] = field(default_factory=dict)
+    hazards: tuple[Hazard, ...] = ()
     filler: str = ""
 
-    def cycles(self, word):
+    def cycles(self, word: int) -> str:
         """Text: the cycles that a micro-instruction takes; empty where each takes one."""
         return ""

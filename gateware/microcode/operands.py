@@ -4,7 +4,12 @@
 ``read(word, program, statement)`` of each gives the fields that the word sets.
 """
 
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from .program import Microprogram
+from .statement import Statement
 
 __all__ = ["Choice", "Label", "Number", "Register"]
 
@@ -19,12 +24,12 @@ class Register:
     """
 
     field: str
-    indexed: dict | None = None
+    indexed: dict[str, int] | None = None
     written: bool = False
     limit: int = 0
-    immediate: dict = field(default_factory=dict)
+    immediate: dict[str, int] = dataclasses.field(default_factory=dict)
 
-    def read(self, word, program, statement):
+    def read(self, word: str, program: Microprogram, statement: Statement) -> dict[str, int]:
         if word.startswith("#"):
             value = statement.number(word[1:], "constant") & 0xFFFF_FFFF
             if self.written:
@@ -63,16 +68,16 @@ class Choice:
     """
 
     field: str
-    names: object
+    names: Any
     several: bool = False
     argument: int | None = None
 
-    def read(self, word, program, statement):
+    def read(self, word: str, program: Microprogram, statement: Statement) -> dict[str, int]:
         names = getattr(self.names, "__members__", self.names)
         word, colon, argument = word.partition(":") if self.argument is not None else (word, "", "")
-        found = (
-            {self.field: statement.number(argument, "argument") << self.argument} if colon else {}
-        )
+        found = {}
+        if self.argument is not None and colon:
+            found[self.field] = statement.number(argument, "argument") << self.argument
         chosen = word.split(",") if self.several else [word]
         for name in chosen:
             if chosen.count(name) > 1:
@@ -98,9 +103,9 @@ class Number:
     field: str
     what: str
     values: range
-    names: dict
+    names: dict[str, int]
 
-    def read(self, word, program, statement):
+    def read(self, word: str, program: Microprogram, statement: Statement) -> dict[str, int]:
         return {
             self.field: self.names[word]
             if word in self.names
@@ -114,7 +119,7 @@ class Label:
 
     field: str
 
-    def read(self, word, program, statement):
+    def read(self, word: str, program: Microprogram, statement: Statement) -> dict[str, int]:
         if word not in program.labels:
             raise statement.error(
                 f"No label {word!r} for {statement}, expected a label of the microprogram"

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Base classes of microcoded machines: registers in block RAM, and a two-stage pipeline."""
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 from amaranth import Signal, Value
 from amaranth.lib import data, memory, wiring
+
+from .program import Microprogram
 
 __all__ = ["RegisterMachine", "StagedMachine"]
 
@@ -23,7 +26,7 @@ class RegisterMachine(wiring.Component):
     told : write port of the registers, for who looks on, once elaborated
     """
 
-    def __init__(self, program, members):
+    def __init__(self, program: Microprogram, members: Mapping[str, wiring.Member]) -> None:
         self._program = program
         super().__init__(members)
 
@@ -37,7 +40,7 @@ class RegisterMachine(wiring.Component):
         read, self.told = registers.read_port(), registers.write_port()
         return read
 
-    def writes(self, name):
+    def writes(self, name: str) -> Value:
         """Whether register ``name`` is written in this cycle, once elaborated; the value is
         ``told.data``."""
         return self.told.en & (self.told.addr == self._program.names[name])

@@ -2,11 +2,12 @@
 """Leading-zero counter as a tree of equal halves."""
 
 from amaranth import Cat, Const, Mux, Value
+from amaranth.hdl import ValueLike
 
 __all__ = ["leading_zeros"]
 
 
-def leading_zeros(value):
+def leading_zeros(value: ValueLike) -> Value:
     """Number of leading zeros of ``value``, its length if it is 0: as many levels of one
     multiplexer as the count has bits."""
     value = Value.cast(value)

@@ -8,6 +8,7 @@ top looks at them from outside (:mod:`~quintet.boards.virtual.activity`).
 from dataclasses import dataclass, field
 
 from amaranth import Const
+from amaranth.hdl import ValueLike
 
 __all__ = ["Activity", "Row"]
 
@@ -51,10 +52,10 @@ class Activity:
     parts : of a queue: parts of what comes in, 1 to 63
     """
 
-    busy: object = field(default_factory=lambda: Const(1, 1))
-    number: object = None
-    base: object = 0
-    takes: object = field(default_factory=lambda: Const(0, 1))
+    busy: ValueLike | tuple[ValueLike, ValueLike] = field(default_factory=lambda: Const(1, 1))
+    number: ValueLike | str | None = None
+    base: ValueLike | tuple[ValueLike, ValueLike] = 0
+    takes: ValueLike = field(default_factory=lambda: Const(0, 1))
     each: int = 0
-    leaves: object = field(default_factory=lambda: Const(0, 1))
-    parts: object = 1
+    leaves: ValueLike = field(default_factory=lambda: Const(0, 1))
+    parts: ValueLike = 1

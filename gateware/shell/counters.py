@@ -40,7 +40,7 @@ class Prescalers(wiring.Component):
     halves : int, number of half words of the widest event
     """
 
-    def __init__(self, *, bits, gap, sampled=False):
+    def __init__(self, *, bits: dict[str, int], gap: int, sampled: bool = False) -> None:
         if not bits:
             raise ValueError("Prescalers need at least one event")
         for name, width in bits.items():
@@ -63,14 +63,14 @@ class Prescalers(wiring.Component):
         )
 
     @property
-    def halves(self):
+    def halves(self) -> int:
         return max((self.width(name) + 15) // 16 for name in self._bits)
 
-    def width(self, name):
+    def width(self, name: str) -> int:
         """Width in bits of the prescaler of event ``name``."""
         return bits_for(self._gap * ((1 << self._bits[name]) - 1))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         increment, counting = self.increment, self.counting
         if self._sampled:

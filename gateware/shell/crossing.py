@@ -3,6 +3,7 @@
 3)."""
 
 from amaranth import Module, Mux, Signal
+from amaranth.hdl import ShapeLike
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -49,7 +50,9 @@ class CrossingFIFO(wiring.Component):
     Latency: an edge of ``w_domain`` and four or five of ``r_domain``.
     """
 
-    def __init__(self, *, shape, depth, w_domain, r_domain, small=False):
+    def __init__(
+        self, *, shape: ShapeLike, depth: int, w_domain: str, r_domain: str, small: bool = False
+    ) -> None:
         if (
             not isinstance(depth, int)
             or isinstance(depth, bool)
@@ -67,7 +70,7 @@ class CrossingFIFO(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = self.depth.bit_length()  # one more than an address: full and empty differ
         m.submodules.storage = storage = memory.Memory(
@@ -192,7 +195,7 @@ class CountCrossing(wiring.Component):
     Latency: a cycle of ``domain`` and 3 to 4 of ``sync``; ``marked`` 5 to 6.
     """
 
-    def __init__(self, *, events, bits, domain):
+    def __init__(self, *, events: int, bits: int, domain: str) -> None:
         for name, value, most in (("events", events, 256), ("bits", bits, 8)):
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
                 raise ValueError(f"{name} must be an integer from 1 to {most}, not {value!r}")
@@ -210,7 +213,7 @@ class CountCrossing(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for i, event in enumerate(self.event):
             count, gray = (

@@ -7,6 +7,7 @@ from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
 from .device import USBSerial
+from .identity import USBIdentity
 from .transceiver import USBPins
 
 __all__ = ["ByteCrossing", "USBLink"]
@@ -31,14 +32,14 @@ class ByteCrossing(wiring.Component):
     i : In, stream of bytes in ``source``; o : Out, the same in ``sink``
     """
 
-    def __init__(self, *, source, sink):
+    def __init__(self, *, source: str, sink: str) -> None:
         for name, value in (("source", source), ("sink", sink)):
             if not isinstance(value, str):
                 raise TypeError(f"{name} must be the name of a clock domain, not {value!r}")
         self._source, self._sink = source, sink
         super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         byte = Signal(8, reset_less=True)
         given, given_there, taken, taken_here = (
@@ -78,13 +79,13 @@ class USBLink(wiring.Component):
     rx : Out, tx : In, byte streams, facing the SoC's of the same name
     """
 
-    def __init__(self, *, identity):
+    def __init__(self, *, identity: USBIdentity) -> None:
         self.device = USBSerial(identity=identity)
         super().__init__(
             {"pins": Out(USBPins()), "rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         device = m.submodules.device = self.device
         wiring.connect(m, device.pins, wiring.flipped(self.pins))

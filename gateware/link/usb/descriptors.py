@@ -5,6 +5,8 @@
 from usb_protocol.emitters import DeviceDescriptorCollection
 from usb_protocol.emitters.descriptors import cdc
 
+from .identity import USBIdentity
+
 __all__ = [
     "CONTROL_BYTES",
     "DATA_ENDPOINT",
@@ -28,7 +30,7 @@ _CDC, _ACM, _AT_COMMANDS, _CDC_DATA = 0x02, 0x02, 0x01, 0x0A
 _LINE_REQUESTS = 0b10
 
 
-def descriptors(identity):
+def descriptors(identity: USBIdentity) -> DeviceDescriptorCollection:
     """Builds LUNA's descriptor collection for a :class:`~.identity.USBIdentity`."""
     collection = DeviceDescriptorCollection()
     with collection.DeviceDescriptor() as d:

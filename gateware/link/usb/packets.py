@@ -14,7 +14,7 @@ __all__ = ["UTMI", "Kind", "Packets", "Reply"]
 LONGEST = 66
 
 
-class Kind(enum.Enum, shape=2):
+class Kind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """Kind of a token: the upper half of its PID."""
 
     OUT = 0
@@ -23,7 +23,7 @@ class Kind(enum.Enum, shape=2):
     SETUP = 3
 
 
-class Reply(enum.Enum, shape=3):
+class Reply(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     """Reply of an endpoint."""
 
     NONE = 0
@@ -83,26 +83,31 @@ class Packets(wiring.Component):
     acknowledged : Out, for a cycle: the host has taken the data that was sent
     """
 
-    utmi: In(UTMI())
-    address: In(7)
-    kind: Out(Kind)
-    endpoint: Out(4)
-    token: Out(1)
-    byte: Out(8)
-    byte_valid: Out(1)
-    first: Out(1)
-    asked: Out(1)
-    length: Out(7)
-    toggle: Out(1)
-    reply: In(Reply)
-    reply_toggle: In(1)
-    reply_length: In(7)
-    read: Out(1)
-    data: In(8)
-    sending: Out(1)
-    acknowledged: Out(1)
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "utmi": In(UTMI()),
+                "address": In(7),
+                "kind": Out(Kind),
+                "endpoint": Out(4),
+                "token": Out(1),
+                "byte": Out(8),
+                "byte_valid": Out(1),
+                "first": Out(1),
+                "asked": Out(1),
+                "length": Out(7),
+                "toggle": Out(1),
+                "reply": In(Reply),
+                "reply_toggle": In(1),
+                "reply_length": In(7),
+                "read": Out(1),
+                "data": In(8),
+                "sending": Out(1),
+                "acknowledged": Out(1),
+            }
+        )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         utmi = self.utmi
         layout = data.StructLayout({"type": 2, "kind": 2})

@@ -44,7 +44,7 @@ class Pipes(wiring.Component):
     rx : Out, tx : In, streams of bytes, in ``usb``
     """
 
-    def __init__(self, *, rom):
+    def __init__(self, *, rom: bytes) -> None:
         if len(rom) != 256:
             raise ValueError(f"rom must have 256 bytes, not {len(rom)}")
         self._rom = bytes(rom)
@@ -76,7 +76,7 @@ class Pipes(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # No address is read and written in the same cycle: each queue is read where it was written
         # before.

@@ -44,10 +44,15 @@ class Transceiver(wiring.Component):
     utmi : Out(UTMI)
     """
 
-    pins: Out(USBPins())
-    utmi: Out(UTMI())
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "pins": Out(USBPins()),
+                "utmi": Out(UTMI()),
+            }
+        )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         pins, utmi = self.pins, self.utmi
         sender = m.submodules.sender = TxPipeline()

@@ -33,7 +33,7 @@ class AnswerQueue(wiring.Component):
     r, ack : Out, the streams of the memory port
     """
 
-    def __init__(self, *, beat_bytes, latency):
+    def __init__(self, *, beat_bytes: int, latency: int) -> None:
         self.latency = latency
         self._token = data.StructLayout({"valid": 1, "ack": 1, "last": 1, "error": 1})
         super().__init__(
@@ -46,7 +46,7 @@ class AnswerQueue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Tokens in flight.
         token = self.token

@@ -2,9 +2,13 @@
 """Clock phase of an SDR SDRAM: set-up and hold margins on both sides, and the phase that maximises
 them (docs/how/memory.md, "Clock and phase")."""
 
-from dataclasses import asdict, dataclass
+from __future__ import annotations
 
-from .parts import find_part
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TypeAlias
+
+from .parts import SDRAMPart, find_part
 
 __all__ = [
     "FLIGHT_NS",
@@ -60,8 +64,11 @@ PADS = {
     "ice40": PadTiming(clock=(0, 2.68), early=0.59, late=0.59, setup=4.16, hold=-0.53, jitter=0.45),
 }
 
+#: Least and most of a time in nanoseconds.
+Interval: TypeAlias = tuple[float, float]
+
 #: One way across a board, its load included.
-FLIGHT_NS = (0.1, 0.5)
+FLIGHT_NS: Interval = (0.1, 0.5)
 
 
 @dataclass(frozen=True)
@@ -77,11 +84,11 @@ class ClockPath:
         first
     """
 
-    rises: tuple
-    returns: tuple
+    rises: Interval
+    returns: Interval
 
     @classmethod
-    def centred(cls, part, clock_hz, capture):
+    def centred(cls, part: SDRAMPart | str, clock_hz: float, capture: int) -> ClockPath:
         """A board without tolerances: the clock inverted, and data in the middle of their window
         after ``capture`` cycles."""
         part, period = find_part(part), 1e9 / clock_hz
@@ -102,11 +109,11 @@ class Margins:
     read_hold: float
 
     @property
-    def least(self):
+    def least(self) -> float:
         return min(self.write_setup, self.write_hold, self.read_setup, self.read_hold)
 
 
-def clock_path(pads, shift, flight=FLIGHT_NS):
+def clock_path(pads: PadTiming, shift: Interval, flight: Interval = FLIGHT_NS) -> ClockPath:
     """:class:`ClockPath` of a clock that follows ``sync`` by ``shift``, (least, most) in
     nanoseconds, inside the FPGA."""
     return ClockPath(
@@ -118,7 +125,7 @@ def clock_path(pads, shift, flight=FLIGHT_NS):
     )
 
 
-def margins(part, clock_hz, path, capture):
+def margins(part: SDRAMPart | str, clock_hz: float, path: ClockPath, capture: int) -> Margins:
     """:class:`Margins` of a part behind ``path`` and a controller with ``capture``; ``ValueError``
     where the part cannot run at this clock."""
     part = find_part(part)
@@ -152,7 +159,7 @@ class SDRAMClock:
     margins: Margins
 
     @property
-    def report(self):
+    def report(self) -> dict[str, float]:
         """Entries of a build's report, in nanoseconds."""
         return {
             "phase_degrees": round(self.degrees, 1),
@@ -161,7 +168,9 @@ class SDRAMClock:
         }
 
 
-def choose_phase(part, clock_hz, pads, shifts):
+def choose_phase(
+    part: SDRAMPart, clock_hz: float, pads: PadTiming, shifts: Iterable[tuple[float, Interval]]
+) -> SDRAMClock:
     """The :class:`SDRAMClock` with the largest of least margins.
 
     Parameters

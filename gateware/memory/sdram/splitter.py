@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from ...parts.queues import ShiftQueue
 from ..port import MAX_BEATS, RequestLayout
-from .parts import find_part
+from .parts import SDRAMPart, find_part
 
 __all__ = ["SegmentLayout", "SegmentSplitter"]
 
@@ -24,7 +24,7 @@ class SegmentLayout(data.StructLayout):
     error : the request leaves the memory: no access is made
     """
 
-    def __init__(self, part):
+    def __init__(self, part: SDRAMPart) -> None:
         super().__init__(
             {
                 "row": unsigned(part.row_bits),
@@ -51,7 +51,7 @@ class SegmentSplitter(wiring.Component):
     i : In(stream of RequestLayout), o : Out(stream of SegmentLayout)
     """
 
-    def __init__(self, *, part):
+    def __init__(self, *, part: SDRAMPart) -> None:
         self.part = part = find_part(part)
         assert 1 << part.column_bits >= MAX_BEATS
         super().__init__(
@@ -61,7 +61,7 @@ class SegmentSplitter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         part = self.part
         shift = part.beat_bytes.bit_length() - 1

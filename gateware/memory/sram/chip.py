@@ -4,7 +4,7 @@ is ``gateware/memory/chips/async_sram.hpp``."""
 
 import numpy as np
 
-from .parts import IO_NS, find_sram
+from .parts import IO_NS, SRAMPart, find_sram
 
 __all__ = ["SRAMChip", "SRAMViolation"]
 
@@ -23,7 +23,7 @@ class SRAMChip:
     reads, writes : int, cycles with output enable; pulses
     """
 
-    def __init__(self, *, part, clock_hz):
+    def __init__(self, *, part: SRAMPart, clock_hz: float) -> None:
         self.part = find_sram(part)
         period = 1e9 / clock_hz
         if (
@@ -36,7 +36,7 @@ class SRAMChip:
         self.reads = self.writes = 0
         self._before = (0, 0, 0, 0, 0, 0)  # a, oe, we, be, d, d_oe
 
-    def cycle(self, a, oe, we, be, d, d_oe):
+    def cycle(self, a: int, oe: int, we: int, be: int, d: int, d_oe: int) -> int | None:
         """Simulates one cycle with these levels; returns the level of the data lines at its end.
 
         Raises

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...arguments import check_beat_bytes
 from ...parts.queues import ShiftQueue
 from ..port import MemoryPort, ReadLayout, RequestLayout
-from .parts import find_sram
+from .parts import SRAMPart, find_sram
 from .phy import SRAMPins
 
 __all__ = ["SRAMController"]
@@ -49,7 +49,7 @@ class SRAMController(wiring.Component):
 
     kind = "SRAM"
 
-    def __init__(self, *, part, clock_hz, beat_bytes=2):
+    def __init__(self, *, part: SRAMPart | str, clock_hz: float, beat_bytes: int = 2) -> None:
         check_beat_bytes(beat_bytes, (2, 4))
         self.part = find_sram(part)
         self.part.check_clock(clock_hz)
@@ -60,7 +60,7 @@ class SRAMController(wiring.Component):
             {"port": In(MemoryPort(self.beat_bytes)), "pins": Out(SRAMPins(self.part))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, pins = self.port, self.pins
         width = self.part.address_bits

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """SRAM PHY: the pins of an asynchronous SRAM and the registers in the I/O cells."""
 
+from typing import Any
+
 from amaranth import Module
 from amaranth.lib import io, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.pads import RegisteredOutput, RegisteredPads
-from .parts import find_sram
+from .parts import SRAMPart, find_sram
 
 __all__ = ["SRAMPhy", "SRAMPins"]
 
@@ -23,7 +25,7 @@ class SRAMPins(wiring.Signature):
     d.o, d.oe : Out, data and whether the FPGA drives them; d.i : In
     """
 
-    def __init__(self, part):
+    def __init__(self, part: SRAMPart) -> None:
         self.part = part = find_sram(part)
         super().__init__(
             {
@@ -35,7 +37,7 @@ class SRAMPins(wiring.Signature):
             }
         )
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, SRAMPins) and self.part == other.part
 
 
@@ -62,7 +64,7 @@ class SRAMPhy(wiring.Component):
     controller : In(SRAMPins)
     """
 
-    def __init__(self, *, part, ports, family=None):
+    def __init__(self, *, part: SRAMPart, ports: Any, family: str | None = None) -> None:
         if family not in ("ice40", None):
             raise ValueError(f"Family must be ice40 or None, not {family!r}")
         self.part = find_sram(part)
@@ -75,7 +77,7 @@ class SRAMPhy(wiring.Component):
                 )
         super().__init__({"controller": In(SRAMPins(self.part))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lines, ports = self.controller, self.ports
         m.submodules.cs = cs = io.Buffer("o", ports.cs)
