@@ -2,14 +2,22 @@
 """Measure performance figures on compiled gateware, every result compared with the golden
 model's."""
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
 from ..errors import Exit, InputError
 from ..options import add_kept, check_kept, sizes
+
+if TYPE_CHECKING:
+    from ..console import Console
 
 #: Keys of every row, in :func:`_object`; others are columns of their table's own.
 _FIXED = ("what", "value", "unit", "bound", "missed")
 
 
-def arguments(parser):
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="*",
@@ -50,7 +58,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..measure.catalogue import find, topics
     from ..measure.choice import Choice
 
@@ -74,7 +82,7 @@ def run(args, console):
         kept = KeptResults(
             args.out, "measure.json", digest_of(list(found), options), resume=args.resume
         )
-    tables = {}
+    tables: dict[str, list[dict[str, Any]]] = {}
     with told_when_interrupted(console, kept, len(found), "tables"), console.progress() as progress:
         for name, measure in found.items():
             progress("tables", len(tables), len(found))
