@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table in docs/boards.md: ``python -m quintet.boards.table`` writes it."""
+"""Generator of the table in docs/boards.md: ``python -m quintet.boards.table`` writes it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from . import board_names, open_board
@@ -23,7 +24,7 @@ def _links(board):
     return "; ".join(names[link]() for link in board.links if link in names)
 
 
-def rows():
+def rows() -> Iterator[str]:
     """Lines of the table."""
     yield (
         "| name | board | FPGA | presets | oscillator | main clock | main memory | links | "
@@ -41,8 +42,8 @@ def rows():
         )
 
 
-def page(text):
-    """``text`` of docs/boards.md with a current table."""
+def page(text: str) -> str:
+    """``text`` of docs/boards.md with an up-to-date table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 

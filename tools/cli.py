@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line, ``quintet``. Each subcommand is a module of its own, imported when it is asked
-for."""
+"""The command line ``quintet``. Each subcommand is a module, imported only when it is run."""
 
 import argparse
 import importlib
 import os
 import sys
 import warnings
+from collections.abc import Sequence
+from typing import NoReturn
 
 from ..gateware.processes import ended_by_signals
 from .console import Console, show
@@ -61,7 +62,7 @@ _PLACES = {
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise _Usage(f"{message} (see {self.prog} --help)")
 
 
@@ -151,7 +152,7 @@ def _meant(unknown, parser):
     return f"; did you mean {close[0]}?" if close else ""
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (:class:`~.errors.Exit`)."""
     if "_ARGCOMPLETE" in os.environ:  # the shell asks how a line may go on
         from .completion import complete
@@ -170,7 +171,7 @@ def main(argv=None):
         return _fail(str(error), Exit.BAD_INPUT, as_json)
     except SystemExit as error:  # argparse's --help
         show(end="")
-        return error.code or Exit.OK
+        return error.code if isinstance(error.code, int) else Exit.OK
     except KeyboardInterrupt as error:
         code = getattr(error, "code", Exit.INTERRUPTED)
         said = "interrupted" if code == Exit.INTERRUPTED else "terminated"

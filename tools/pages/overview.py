@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The README's table of boards and cores: ``python -m quintet.tools.pages.overview`` writes it."""
+"""Table of boards and cores in the README: ``python -m quintet.tools.pages.overview`` writes it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...boards import board_names, open_board
@@ -16,9 +17,9 @@ BEGIN = (
 END = "<!-- end boards and cores -->"
 
 
-def rows():
-    """Lines of the table: the presets for each board, the default one in bold, each with what
-    became of its builds."""
+def rows() -> Iterator[str]:
+    """Lines of the table: the presets for each board, the default one in bold, each with the
+    results of its builds."""
     built = read()
     rooms = [room for room in map(open_room, room_names()) if room.has_core]
     yield (
@@ -53,13 +54,14 @@ def rows():
         )
 
 
-def page(text):
-    """``text`` of the README with a current table."""
+def page(text: str) -> str:
+    """``text`` of the README with an up-to-date table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 
 
-def write():
+def write() -> None:
+    """Writes the README."""
     path = Path(__file__).resolve().parents[2] / "README.md"
     path.write_text(page(path.read_text()))
 

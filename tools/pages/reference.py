@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the reference pages from the tables: ``python -m quintet.tools.pages.reference``.
+"""Generator of the reference pages from the ISA tables: ``python -m
+quintet.tools.pages.reference``.
 
 One page for every instruction set, and one for the control block that all cores share.
 """
 
+from __future__ import annotations
+
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quintet.gateware.cores import open_room, room_names
 from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
+
+if TYPE_CHECKING:
+    from quintet.gateware.cores import Room
 
 __all__ = ["MARKER", "control_block_page", "main", "reference_page"]
 
@@ -173,8 +181,8 @@ def _parameters(space):
     )
 
 
-def reference_page(room):
-    """The Markdown text of one room's reference page.
+def reference_page(room: Room) -> str:
+    """Markdown text of one core's reference page.
 
     Parameters
     ----------
@@ -235,8 +243,8 @@ _RUN = """\
 """  # noqa: E501
 
 
-def control_block_page():
-    """The Markdown text of ``docs/how/control-block.md``."""
+def control_block_page() -> str:
+    """Markdown text of ``docs/how/control-block.md``."""
     from quintet.gateware.bus.registers import SOC_REGISTERS
 
     pieces = [MARKER, _BLOCK, "## Registers\n"]
@@ -311,13 +319,13 @@ def _pages(names, folder):
         yield folder / "how" / "control-block.md", control_block_page()
 
 
-def main(argv=None):
-    """Writes or, with ``--check``, compares all pages (or those of the rooms named); 0 if all is
-    well."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Writes all pages (or those of the named cores), or compares them with ``--check``; returns 0
+    if all is well."""
     parser = argparse.ArgumentParser(
         prog="python -m quintet.tools.pages.reference", description=__doc__
     )
-    parser.add_argument("isa", nargs="*", help="rooms; without: all, and the control block")
+    parser.add_argument("isa", nargs="*", help="cores (default: all, and the control block)")
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit 1 if a page is not current"
     )
