@@ -221,26 +221,29 @@ def reference_page(room: Room) -> str:
 _BLOCK = """\
 # The control block
 
-What all cores share: one implementation (`gateware/shell/control.py`), one loader, one report. It lies at 0x8000_0000;
-its first 256 bytes are those below, the ISA's own registers follow from 0x100 (`docs/reference/`). Registers have 32
-bits, little-endian; 64-bit values are two registers, low word first. Only whole words are written. Reads have no side
-effect. Writes while busy are ignored, those of `control` excepted.
-"""  # noqa: E501
+All cores share this register block: one implementation (`gateware/shell/control.py`), one loader,
+one report. It lies at 0x8000_0000. Its first 256 bytes are those below; the ISA's own registers
+follow from 0x100 (`docs/reference/`).
+
+* Registers have 32 bits, little-endian. 64-bit values are two registers, low word first.
+* Only whole words are written. Reads have no side effect.
+* Writes while busy are ignored, except those of `control`.
+"""
 
 _RUN = """\
 ## A run
 
-* **start** begins a run with the registers as they are. A start while busy is ignored. Where the engine still prepares
-  itself the start waits, and no cycle of that is counted.
-* **abort** ends the run at the next burst boundary: status *aborted* and *done*, the fault bit clear, code 8 in
-  `fault_code`, the next instruction in `fault_pc`.
-* **core reset** returns the whole core to its reset state, from any state, in bounded cycles; busy until it is done. A
-  job begins with it.
+* **start** begins a run with the registers as they are. A start while busy is ignored. If the
+  engine still prepares itself, the start waits, and no cycle of that is counted.
+* **abort** ends the run at the next burst boundary. Status is *aborted* and *done*, and the fault
+  bit is clear. `fault_code` is 8, and `fault_pc` the next instruction.
+* **core reset** returns the whole core to its reset state, from any state, in bounded cycles. The
+  core is busy until it is done. A job begins with it.
 * The core reaches no byte outside `window_base` .. `window_limit`.
-* `cnt_work` and the four stalls add up to `cnt_cycles`. Counters are cleared by start and hold after the end of a run;
-  while a run lasts they read unspecified values.
-* The cycle limit of a job is kept by the host (status, then abort).
-"""  # noqa: E501
+* `cnt_work` and the four stalls add up to `cnt_cycles`. Counters are cleared by start and hold
+  after the end of a run. During a run they read unspecified values.
+* The host keeps the cycle limit of a job (status, then abort).
+"""
 
 
 def control_block_page() -> str:
@@ -266,7 +269,7 @@ def control_block_page() -> str:
         _RUN,
         "## Fault numbers\n",
         "Codes 1 to 8 mean the same in every core; from 16 they are the ISA's. "
-        "Where several apply, the order of the ISA's table decides, never the number.\n",
+        "If several apply, the order of the ISA's table decides, never the number.\n",
     ]
     rooms = [(name, open_room(name).isa.ISA) for name in room_names()]
     pieces.append(
