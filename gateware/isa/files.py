@@ -20,6 +20,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..suggestions import suggestion
+
 __all__ = [
     "LARGEST",
     "MOST_ARRAY",
@@ -268,9 +270,7 @@ def _array_file(path, key, most):
         with _archive(path, file, size) as archive:
             keys = _keys(archive)
             if key not in keys:
-                raise FileError(
-                    path, f"has no array '{key}'; it has {', '.join(keys) or 'none'}", keys=keys
-                )
+                raise FileError(path, f"has no array '{key}'{suggestion(key, keys)}", keys=keys)
             entry = archive.getinfo(keys[key])
             # Other methods unpack more at once than they are asked for.
             if (

@@ -4,7 +4,7 @@ was."""
 
 from pathlib import Path
 
-from ..errors import Exit, InputError
+from ..errors import Exit, InputError, suggestion
 from ..outputs import check_folder
 
 #: Placements of one cell; a thousand take weeks.
@@ -70,6 +70,13 @@ def run(args, console):
         args.link,
     )
     if args.preset:
+        presets = list(dict.fromkeys(cell.preset for cell in todo))
+        for name in args.preset:
+            if name not in presets:
+                raise InputError(
+                    f"--preset {name}: none of these boards and cores has it"
+                    + suggestion(name, presets, "there are")
+                )
         todo = [cell for cell in todo if cell.preset in args.preset]
     if not todo:
         raise InputError("no board and core fit what was asked for")

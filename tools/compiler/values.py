@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, suggestion
 from .plan import PlanError
 from .ports import to_graph
 
@@ -42,9 +42,8 @@ def check_arrays(network, ports, given):
     """
     for name in given:
         if name not in [port.name for port in ports]:
-            raise PlanError(
-                f"{network} has no input {name!r}; it has {', '.join(port.name for port in ports)}"
-            )
+            known = [port.name for port in ports]
+            raise PlanError(f"{network} has no input {name!r}{suggestion(name, known)}")
     found = {}
     for port in ports:
         if port.name not in given:

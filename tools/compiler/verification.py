@@ -2,7 +2,12 @@
 """Every tensor of every layer on two targets, or on one and in plain numpy: the first element that
 differs, and the instruction that wrote it."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,15 +16,25 @@ from .plan import MachineStep
 from .session import Session
 from .values import to_numbers, to_values
 
+if TYPE_CHECKING:
+    from ..targets.base import Target
+    from .plan import Plan
+    from .results.kept import KeptResults
+
 __all__ = [
+    "CHUNK",
     "LayerDifference",
     "PlanComparison",
+    "group_size",
     "instruction_at",
     "keeping",
     "random_inputs",
     "reference_tensors",
     "verify_plan",
 ]
+
+#: Inputs whose tensors are held and compared at a time, at least; a multiple of those of a run.
+CHUNK = 32
 
 
 @dataclass
@@ -138,15 +153,31 @@ def random_inputs(plan, count=2, seed=0):
     return found
 
 
-def _session_tensors(plan, open_target, inputs, progress):
+def _session_tensors(plan, open_target, inputs, progress, start, count):
     with Session(plan, open_target(), progress) as session:
+        session.behind, session.expected = start, count
         found = {}
         session.run(inputs, keep=found)
         return found
 
 
-def verify_plan(plan, inputs, name_a, open_a, name_b, open_b, progress=None):
-    """Compare every tensor of every layer.
+def group_size(plan: Plan) -> int:
+    """Inputs that are compared at a time: whole runs of the plan's programs."""
+    images = max((step.lowered.images for step in plan.machine_steps), default=1)
+    return -(-CHUNK // images) * images
+
+
+def verify_plan(
+    plan: Plan,
+    inputs: dict[str, np.ndarray],
+    name_a: str,
+    open_a: Callable[[], Target],
+    name_b: str,
+    open_b: Callable[[], Target] | None,
+    progress: Callable[..., None] | None = None,
+    kept: KeptResults | None = None,
+) -> PlanComparison:
+    """Compare every tensor of every layer, some inputs at a time, as far as the first difference.
 
     Parameters
     ----------
@@ -155,35 +186,43 @@ def verify_plan(plan, inputs, name_a, open_a, name_b, open_b, progress=None):
     name_a, name_b : names for messages
     open_a, open_b : callables that open a target;
         ``open_b`` may be ``None`` for the reference in numpy
+    kept : gets the results of each group of inputs that is equal, by the number of its first
+        input; groups that it holds already are not run again
     """
-    kept = keeping(plan)
-    a = _session_tensors(kept, open_a, inputs, progress)
-    b = (
-        reference_tensors(plan, inputs, progress)[0]
-        if open_b is None
-        else _session_tensors(kept, open_b, inputs, progress)
-    )
-    # The program that the plan itself holds gives its outputs by another way through memory.
-    short = _session_tensors(plan, open_a, inputs, progress)
-    names = [node.output for step in kept.machine_steps for node in step.part.graph.nodes]
-    compared = [name for name in dict.fromkeys(names) if name in a and name in b]
-    pairs = [(name, a[name], b[name]) for name in compared] + [
-        (name, short[name], b[name]) for name in short if name in b
-    ]
+    whole = keeping(plan)
     count = len(next(iter(inputs.values())))
-    difference = next(
-        (
-            found
-            for name, left, right in pairs
-            if (found := _difference(kept, name, left, right)) is not None
-        ),
-        None,
-    )
-    if difference is not None:
-        _name_writer(kept, difference, inputs, {name_a: open_a, name_b: open_b})
-    return PlanComparison(
-        name_a, name_b, count, compared, sum(a[name].size for name in compared), difference
-    )
+    size = group_size(plan)
+    tensors, elements = [], 0
+    for start in range(0, count, size):
+        if kept is not None and str(start) in kept.results:
+            done = kept.results[str(start)]
+            tensors, elements = done["tensors"], elements + done["elements"]
+            continue
+        some = {name: array[start : start + size] for name, array in inputs.items()}
+        run = partial(_session_tensors, inputs=some, progress=progress, start=start, count=count)
+        a = run(whole, open_a)
+        # The program that the plan itself holds gives its outputs by another way through memory.
+        short = run(plan, open_a)
+        if open_b is None:
+            b = reference_tensors(plan, some, progress)[0]
+        else:
+            b = run(whole, open_b)
+        names = [node.output for step in whole.machine_steps for node in step.part.graph.nodes]
+        tensors = [name for name in dict.fromkeys(names) if name in a and name in b]
+        pairs = [(name, a[name], b[name]) for name in tensors]
+        pairs += [(name, short[name], b[name]) for name in short if name in b]
+        differences = (_difference(whole, *pair) for pair in pairs)
+        difference = next((found for found in differences if found is not None), None)
+        equal_elements = sum(a[name].size for name in tensors)
+        elements += equal_elements
+        if difference is not None:
+            _name_writer(whole, difference, some, {name_a: open_a, name_b: open_b})
+            if difference.element:
+                difference.element = (start + difference.element[0], *difference.element[1:])
+            return PlanComparison(name_a, name_b, count, tensors, elements, difference)
+        if kept is not None:
+            kept.add(str(start), {"tensors": tensors, "elements": equal_elements})
+    return PlanComparison(name_a, name_b, count, tensors, elements, None)
 
 
 def _difference(plan, tensor, a, b):

@@ -15,7 +15,14 @@ from ...jobs.arrays import encode
 from ...outputs import place_below, write_places
 from ...text import plain_names
 
-__all__ = ["CHUNK", "KeptOutputs", "KeptResults", "digest_of", "told_when_interrupted"]
+__all__ = [
+    "CHUNK",
+    "KeptOutputs",
+    "KeptResults",
+    "digest_of",
+    "plan_identity",
+    "told_when_interrupted",
+]
 
 #: Inputs between two writes, at least; a multiple of those that a run takes.
 CHUNK = 256
@@ -145,7 +152,7 @@ class KeptOutputs(_Kept):
     OTHER = "outputs of another plan or of other inputs"
 
     def __init__(self, folder, plan_folder, inputs: dict[str, np.ndarray], *, resume: bool):
-        super().__init__(folder, _identity(plan_folder, inputs), resume=resume)
+        super().__init__(folder, plan_identity(plan_folder, inputs), resume=resume)
         self._count = len(next(iter(inputs.values())))
         self._starts: list[int] = []
         self.done = 0
@@ -208,8 +215,8 @@ def told_when_interrupted(console, kept: _Kept | None, count: int, what: str):
         raise
 
 
-def _identity(plan_folder, inputs):
-    """A digest of a plan and of inputs."""
+def plan_identity(plan_folder, inputs: dict[str, np.ndarray]) -> str:
+    """A digest of the plan in a folder and of inputs."""
     return digest_of(read_bytes(Path(plan_folder) / "plan.toml"), inputs)
 
 
