@@ -142,7 +142,8 @@ class Model(ABC):
         values |= {"window_limit": min(self.memory.size, _LOW32), **resets}
         for name, value in given.items():
             if name not in self._writable:
-                raise ValueError(f"no writable register {name!r}{suggestion(name, self._writable)}")
+                known = suggestion(name, self._writable, "there are")
+                raise ValueError(f"no writable register {name!r}{known}")
             if not 0 <= value <= _LOW32:
                 raise ValueError(f"register {name} must be 0 to 0xffffffff, not {value!r}")
             only_if = self._writable[name][0].only_if
