@@ -1,17 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hooks of MkDocs (``mkdocs.yml``). Documents are written to be read on a forge as well, where
-links lead to sources; a site has no sources, so such a link keeps its words alone."""
+links lead to sources; a site has no sources, so such a link keeps its words alone. Cells of wide
+tables get the names of their columns, so that a phone can show each row as a list."""
 
 import re
+from html import escape, unescape
 from pathlib import Path
 
-__all__ = ["on_page_markdown", "on_startup", "without_references", "without_sources"]
+__all__ = [
+    "on_page_content",
+    "on_page_markdown",
+    "on_startup",
+    "with_labels",
+    "without_references",
+    "without_sources",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 #: The package as it is installed, of links: where mkdocstrings looks for docstrings (``paths`` in
 #: ``mkdocs.yml``).
 PACKAGE = ROOT / "out" / "package" / "quintet"
+#: Columns of the narrowest table whose cells get labels; ``docs/assets/site.css`` relies on it.
+WIDE = 5
+_TABLE = re.compile(r"<table>.*?</table>", re.S)
+_HEADER = re.compile(r"<th\b[^>]*>(.*?)</th>", re.S)
+_CELL = re.compile(r"<td\b")
 _LINK = re.compile(r"\[([^\]\[]*)\]\((?![a-z]+:|#)([^)\s#]*)(?:#[^)\s]*)?\)")
 
 
@@ -42,6 +56,29 @@ def without_references(text):
     )
 
 
+def with_labels(html):
+    """``html`` in which cells of tables with at least ``WIDE`` columns have the name of their
+    column as ``data-label``."""
+
+    def labelled(match):
+        table = match[0]
+        names = [
+            escape(unescape(re.sub(r"<[^>]*>", "", name)).strip())
+            for name in _HEADER.findall(table)
+        ]
+        if len(names) < WIDE:
+            return table
+        rows = table.split("<tr>")
+        for number, row in enumerate(rows):
+            columns = iter(names)
+            rows[number] = _CELL.sub(
+                lambda _, columns=columns: f'<td data-label="{next(columns)}"', row
+            )
+        return "<tr>".join(rows).replace("<table>", f'<table data-columns="{len(names)}">', 1)
+
+    return _TABLE.sub(labelled, html)
+
+
 def on_startup(**_):
     PACKAGE.mkdir(parents=True, exist_ok=True)
     for name, place in {
@@ -54,3 +91,7 @@ def on_startup(**_):
 
 def on_page_markdown(markdown, page, **_):
     return without_references(without_sources(markdown, (DOCS / page.file.src_uri).parent))
+
+
+def on_page_content(html, **_):
+    return with_labels(html)
