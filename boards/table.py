@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The tables in docs/boards.md: ``python -m quintet.boards.table`` writes them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from . import board_names, open_board
@@ -23,7 +24,7 @@ def _links(board):
     return "; ".join(names[link]() for link in board.links if link in names)
 
 
-def rows():
+def rows() -> Iterator[str]:
     """Lines of two tables with a row for every board: its parts, and its links and programmers."""
     boards = [open_board(name) for name in board_names()]
     yield "| name | board | FPGA | presets | oscillator | main clock | main memory |"
@@ -43,7 +44,7 @@ def rows():
         yield f"| `{board.name}` | {_links(board)} | {', '.join(board.programmers)} |"
 
 
-def page(text):
+def page(text: str) -> str:
     """``text`` of docs/boards.md with current tables."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
