@@ -21,9 +21,6 @@ DOCUMENTS = [
 LONGEST = 40
 #: Words of a long sentence, and the share of all sentences that may be as long.
 LONG, SHARE = 30, 0.02
-#: Pages that are still to be rewritten, as paths or folders from the root. Pages leave this list
-#: and never join it.
-TO_DO: tuple[str, ...] = ()
 
 _LEFT_OUT = (
     re.compile(r"^ *```.*?^ *```", re.S | re.M),
@@ -52,10 +49,6 @@ def sentences(text):
                 yield words, " ".join(sentence.split())
 
 
-def to_do(document):
-    return str(document.relative_to(ROOT)).startswith(TO_DO)
-
-
 def offenders(documents, limit):
     """Lines that name the sentences longer than ``limit``, longest first."""
     found = [
@@ -70,27 +63,21 @@ def offenders(documents, limit):
     ]
 
 
-DONE = [document for document in DOCUMENTS if not to_do(document)]
-
-
-@pytest.mark.parametrize("document", DONE, ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_sentence_is_too_long(document):
     found = offenders([document], LONGEST)
     assert not found, f"expected at most {LONGEST} words a sentence, found\n" + "\n".join(found)
 
 
 def test_few_sentences_are_long():
-    total = sum(len(list(sentences(document.read_text(encoding="utf-8")))) for document in DONE)
-    found = offenders(DONE, LONG)
+    total = sum(
+        len(list(sentences(document.read_text(encoding="utf-8")))) for document in DOCUMENTS
+    )
+    found = offenders(DOCUMENTS, LONG)
     assert len(found) <= SHARE * total, (
         f"expected at most {SHARE:.0%} of {total} sentences with more than {LONG} words, found "
         f"{len(found)}\n" + "\n".join(found)
     )
-
-
-def test_pages_to_do_exist():
-    names = [str(document.relative_to(ROOT)) for document in DOCUMENTS]
-    assert not [entry for entry in TO_DO if not any(name.startswith(entry) for name in names)]
 
 
 def test_what_is_counted():
