@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..suggestions import suggestion
 from .outcome import FaultReport, Outcome, RunFault
 from .parameters import Params
 from .registers import COMMON_REGISTERS
@@ -142,7 +141,9 @@ class Model(ABC):
         values |= {"window_limit": min(self.memory.size, _LOW32), **resets}
         for name, value in given.items():
             if name not in self._writable:
-                raise ValueError(f"no writable register {name!r}{suggestion(name, self._writable)}")
+                raise ValueError(
+                    f"no writable register {name!r}; there are {', '.join(self._writable)}"
+                )
             if not 0 <= value <= _LOW32:
                 raise ValueError(f"register {name} must be 0 to 0xffffffff, not {value!r}")
             only_if = self._writable[name][0].only_if
