@@ -56,7 +56,13 @@ class Info:
 
 
 def info_rom(
-    *, text: dict[str, Any], tag: str | None, params_hash: int, memory_size: int, clock_hz: int, board: str
+    *,
+    text: dict[str, Any],
+    tag: str | None,
+    params_hash: int,
+    memory_size: int,
+    clock_hz: int,
+    board: str,
 ) -> bytes:
     """Header and compressed text.
 

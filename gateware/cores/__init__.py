@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the cores: every folder here with an ``isa.py``, and every entry point of the group
-``quintet.cores``."""
+"""Registry of the cores: every folder here with an ``isa.py``, and every entry point of the
+group ``quintet.cores``."""
 
 import importlib
 import importlib.util
@@ -18,7 +18,8 @@ class RoomError(LookupError):
 
 
 class Room:
-    """One ISA's room; its modules are imported when first used (``core`` alone needs Amaranth).
+    """Package of one ISA: its table, software, parameters, golden model and gateware, each imported
+    when first used (``core`` alone needs Amaranth).
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engines of Cherry: a microprogram where everything is serial, else units side by side."""
+"""Engine selection of Cherry: microcoded if all units are serial, else pipelined."""
 
 from .engine.core import PipelinedEngine
 from .params import microcoded
@@ -9,5 +9,5 @@ __all__ = ["variant"]
 
 
 def variant(params, beat_bytes):
-    """Class of the engine of a build."""
+    """Selects the engine class of a build."""
     return SmallEngine if microcoded(params) else PipelinedEngine

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program images, program lists and DMA descriptors as they lie in main memory (specification,
+"""Program images, program lists and DMA descriptors of Cherry in main memory (specification,
 sections 3.3, 3.4, 7.2).
 
 One reader serves model, listing and tests: it asks for words by their offset and refuses the first
@@ -46,8 +46,8 @@ END, IN, OUT, FILL = range(4)
 
 
 class ImageError(Exception):
-    """A word that is refused: ``fault`` by name, ``offset`` of the word that it concerns, the
-    ``word``."""
+    """A word of an image that is refused: ``fault`` by name, ``offset`` of the word that it
+    concerns, the ``word``."""
 
     def __init__(self, fault, offset, word):
         super().__init__(f"{fault}: word {word:#010x} at offset {offset:#x}")
@@ -67,7 +67,7 @@ class Unit:
 
 @dataclass
 class ProgramImage:
-    """A program: what it needs, its records and its instruction words.
+    """Program image: its requirements, records and instruction words.
 
     ``loops``: index -> (iterations, body length); ``units``: index -> :class:`Unit`; ``size``:
     words of the image as read.
@@ -98,7 +98,7 @@ class ProgramImage:
 
 @dataclass
 class Step:
-    """An entry of a program list: offsets in bytes from the list's start (0 = none)."""
+    """Entry of a program list: offsets in bytes from the list's start (0 = none)."""
 
     image: int
     in_list: int = 0
@@ -111,7 +111,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A DMA transfer of ``rows`` x ``cols`` elements. ``main`` of a fill is the pattern."""
+    """DMA descriptor: a transfer of ``rows`` x ``cols`` elements. ``main`` of a fill is the
+    pattern."""
 
     op: int
     format: str = "fp32"
@@ -124,7 +125,7 @@ class Descriptor:
     mem_step: int = 1
 
     def to_bytes(self):
-        """Its 32 bytes."""
+        """The 32 bytes of the descriptor."""
         code = FORMATS.index(self.format) if self.op in (IN, OUT) else 0
         return struct.pack(
             "<IIIHHiiiI",
@@ -141,7 +142,7 @@ class Descriptor:
 
 
 def row_words(fmt, cols):
-    """Words of one row in main memory."""
+    """Number of words of one row in main memory."""
     return -(-cols * BITS[fmt] // 32)
 
 

@@ -262,7 +262,7 @@ REGISTERS = (
 
 
 class CherryIsa(Isa):
-    """The table; what a fault of a word carries is the word."""
+    """Instruction table of Cherry; the detail of a word's fault is the word."""
 
     def decode(self, word, params=None):
         decoded = super().decode(word, params)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How operands of Cherry instructions are written: tile registers, declared loops and address units
-(section 3.2). Pure Python."""
+"""Operand forms of Cherry: tile registers, declared loops and address units (section 3.2). Pure
+Python."""
 
 from ...isa.operands import Form, Named
 
@@ -14,8 +14,8 @@ TILE = Named(
 
 
 class DeclaredForm(Form):
-    """A loop or address unit: its declared name, or its number, with or without the prefix, where
-    that is declared.
+    """Operand form of a loop or address unit: its declared name, or its number, with or without the
+    prefix, where that is declared.
 
     What is declared stands in the state of the assembler's section, by ``kind``: a dict of name ->
     number (``asm/assembly.py``). A loop may stand in parentheses.
@@ -53,7 +53,7 @@ class DeclaredForm(Form):
         return number
 
     def format(self, value):
-        """As a number, which every listing declares."""
+        """The number, which every listing declares."""
         return f"{self.prefix}{value}"
 
 

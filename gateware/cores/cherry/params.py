@@ -39,14 +39,14 @@ def _check(values):
 
 
 def cap_size(params):
-    """Register ``cap_size`` of a build."""
+    """Value of register ``cap_size`` of a build."""
     return (
         params["log_mem"] | params["contexts"] << 8 | params["macs"] << 16 | params["banks"] << 24
     )
 
 
 def cap_feature(params, overlap):
-    """Register ``cap_feature`` of a build; ``overlap``: DMA runs beside programs."""
+    """Value of register ``cap_feature`` of a build; ``overlap``: DMA runs beside programs."""
     return (
         params["sfu_lanes"]
         | params["reduce_axes"] << 4
@@ -63,7 +63,7 @@ _SMALL = _SERIAL | {"log_mem": 11, "sfu_lanes": 1, "reduce_axes": 1, "imem": 256
 
 
 def microcoded(params):
-    """Whether a build has the small engine (:mod:`.small`): everything in it is serial."""
+    """Whether a build has the microcoded engine (:mod:`.small`), in which everything is serial."""
     return params["sfu_lanes"] <= 1 and all(
         params[name] == least for name, least in _SERIAL.items()
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine of IMAGine: one, for builds of all sizes."""
+"""Engine selection of IMAGine: one engine for builds of all sizes."""
 
 from .engine.core import ArrayEngine
 
@@ -7,5 +7,5 @@ __all__ = ["variant"]
 
 
 def variant(params, beat_bytes):
-    """Class of the engine of a build."""
+    """Selects the engine class of a build."""
     return ArrayEngine

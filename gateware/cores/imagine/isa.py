@@ -348,8 +348,8 @@ REGISTERS = (
 
 
 class ImagineIsa(Isa):
-    """The table, with what faults of IMAGine's words carry: the word; and a fault of its own for
-    submodules."""
+    """Instruction table of IMAGine; the detail of a word's fault is the word, and submodules
+    have a fault of their own."""
 
     def decode(self, word, params=None):
         decoded = super().decode(word, params)

@@ -21,12 +21,12 @@ def _check(values):
 
 
 def geometry(params):
-    """Register ``geometry``: rows-1, cols-1, reg_width."""
+    """Value of register ``geometry``: rows-1, cols-1, reg_width."""
     return params["rows"] - 1 | params["cols"] - 1 << 8 | params["reg_width"] << 16
 
 
 def register_file(params):
-    """Register ``register_file``: depth, registers of a PE."""
+    """Value of register ``register_file``: depth, registers of a PE."""
     return params["depth"] | registers_of(params) << 16
 
 

@@ -8,7 +8,7 @@ PES = 16
 
 
 def registers_of(params):
-    """Registers of a PE that words can name: min(64, D/N)."""
+    """Number of registers of a PE that words can name: min(64, D/N)."""
     return min(64, params["depth"] // params["reg_width"])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engines of the OPU, of which the parameter ``engine`` names one."""
+"""Engine selection of the OPU, by the parameter ``engine``."""
 
 from .engine.core import PipelinedEngine
 from .small.core import SmallEngine
@@ -8,5 +8,5 @@ __all__ = ["variant"]
 
 
 def variant(params, beat_bytes):
-    """Class of the engine of a build."""
+    """Selects the engine class of a build."""
     return SmallEngine if params["engine"] == "small" else PipelinedEngine

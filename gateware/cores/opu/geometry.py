@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sizes that follow from shapes: byte ranges, lines of the buffers, pooled shapes (specification,
+"""Sizes derived from shapes: byte ranges, lines of the buffers, pooled shapes (specification,
 4.5, 4.8, 8.1). Pure Python."""
 
 from .isa import UNIT
@@ -36,27 +36,28 @@ def _map_span(rows, columns, channels, mem_w, size):
 
 
 def ifm_span(shape, mem_w, size):
-    """``ld.ifm`` of ``shape`` (rows, columns, channels) from a map ``mem_w`` slots wide."""
+    """Byte range of ``ld.ifm`` of ``shape`` (rows, columns, channels) from a map ``mem_w`` slots
+    wide."""
     return _map_span(*shape, mem_w, size)
 
 
 def ker_span(taps, ofm_c, ifm_c, size):
-    """``ld.ker``: all of it is read."""
+    """Byte range of ``ld.ker``: all of it is read."""
     return taps * ofm_c * ifm_c * size
 
 
 def bias_span(ofm_c, size):
-    """``ld.bias``: all of it is read."""
+    """Byte range of ``ld.bias``: all of it is read."""
     return ofm_c * size
 
 
 def store_span(rows, columns, channels, mem_w, size):
-    """``store`` of a result of ``rows`` x ``columns`` into a map ``mem_w`` slots wide."""
+    """Byte range of a ``store`` of ``rows`` x ``columns`` into a map ``mem_w`` slots wide."""
     return _map_span(rows, columns, channels, mem_w, size)
 
 
 def pad_span(mem_h, mem_w, width, size):
-    """``pad``: the whole map, or nothing where ``width`` is 0."""
+    """Byte range of ``pad``: the whole map, or nothing where ``width`` is 0."""
     return mem_h * mem_w * SLOT * size if width else 0
 
 

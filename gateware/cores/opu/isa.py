@@ -60,7 +60,7 @@ def post_fields(post):
 
 @dataclass(frozen=True)
 class _Post(Form):
-    """The steps of ``@post``, in order, with commas."""
+    """Operand form of ``@post``: its steps, in order, with commas."""
 
     commas = True
 

@@ -78,7 +78,8 @@ def buffer_bytes(params):
 
 
 def cap_lanes(params):
-    """Register ``cap_lanes``: pi, po, banks of ``ifm``, banks of ``ofm``, one byte each."""
+    """Value of register ``cap_lanes``: pi, po, banks of ``ifm``, banks of ``ofm``, one byte
+    each."""
     return params["pi"] | params["po"] << 8 | params["ifm_banks"] << 16 | params["ofm_banks"] << 24
 
 

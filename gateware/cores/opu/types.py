@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The data types of an OPU and every number that follows from them (specification, section 2.3).
-Pure Python.
+"""Data types of an OPU and the constants that follow from them (specification, section 2.3). Pure
+Python.
 
 Model, gateware, assembler and tests take these numbers from here and from nowhere else.
 """
@@ -81,7 +81,7 @@ class TypeSet:
 
     @property
     def left_most(self):
-        """Left shift of ``conv`` and ``conv.acc`` above which nothing changes (18)."""
+        """Largest left shift of ``conv`` and ``conv.acc`` that changes the result (18)."""
         return self.ofm + 2
 
     @property

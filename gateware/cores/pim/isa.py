@@ -373,7 +373,8 @@ def offset_bits(role):
 
 
 def kind_of(opcode):
-    """``"scalar"``, ``"matrix"``, ``"vector"`` or ``"transfer"``: where ``opcode`` is counted."""
+    """Instruction class by which ``opcode`` is counted: ``"scalar"``, ``"matrix"``, ``"vector"``
+    or ``"transfer"``."""
     return next(kind for kind, opcodes in KINDS.items() if opcode in opcodes)
 
 

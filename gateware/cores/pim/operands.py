@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Forms of operands that only PIM has: the operands an offset applies to (specification, section
-3.5). Pure Python."""
+"""Operand forms of PIM: the operands an offset applies to (specification, section 3.5). Pure
+Python."""
 
 from dataclasses import dataclass
 
@@ -19,8 +19,8 @@ def select_text(value):
 
 @dataclass(frozen=True)
 class Select(Form):
-    """One or more of the letters ``d``, ``1``, ``2``, each once, as far as the instruction has the
-    operand; with ``ignored`` ones nothing is done."""
+    """Operand form of ``offset_select``: one or more of the letters ``d``, ``1``, ``2``, each
+    once, as far as the instruction has the operand; with ``ignored`` ones nothing is done."""
 
     letters: str = SELECTS
     ignored: str = ""

@@ -49,7 +49,7 @@ def _check_small(values):
 
 
 def weight_bytes(params):
-    """Bytes of the arrays of one core: arrays * xb_rows * xb_cols."""
+    """Bytes of the weight arrays of one core: arrays * xb_rows * xb_cols."""
     return params["arrays"] * params["xb_rows"] * params["xb_cols"]
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Directives of the Cherry assembler, and how a source becomes an image or a program list
-(specification, section 3.2). Pure Python."""
+"""Directives of the Cherry assembler, and the linker that makes an image or a program list of a
+source (specification, section 3.2). Pure Python."""
 
 import math
 from dataclasses import dataclass, field
@@ -406,7 +406,7 @@ def _image(assembler, section):
 
 
 def link(assembler):
-    """The bytes of a source: a bare image, or a program list."""
+    """Linker: the bytes of a source, a bare image or a program list."""
     sections = [s for s in assembler.sections.values() if s.name is not None or s.items or s.state]
     programs = {
         s.name or "main": (s, _image(assembler, s)) for s in sections or [assembler.sections[None]]

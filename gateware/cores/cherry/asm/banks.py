@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles that a tile access takes in the banks of MEM, and pitches that waste them (specification,
-section 9). Pure Python."""
+"""Bank-conflict analysis: cycles that a tile access takes in the banks of MEM, and pitches that
+cause conflicts (specification, section 9). Pure Python."""
 
 from collections import Counter
 from functools import lru_cache
@@ -16,7 +16,7 @@ _WORTH = 100
 
 
 def access_cycles(stride_x, stride_y, len_y, len_x, banks):
-    """Cycles of an access: distinct addresses in the fullest bank."""
+    """Cycles of a tile access: distinct addresses in the fullest bank."""
     addresses = {y * stride_y + x * stride_x & _LOW18 for y in range(len_y) for x in range(len_x)}
     return max(Counter(a % banks for a in addresses).values())
 
@@ -69,8 +69,8 @@ def _runs(access, ordered, independent, unit, counts, contexts):
 
 
 def warn_of_banks(accesses, units, counts, params, warn):
-    """Warns of address units whose pitch makes loads and stores wait for banks, and costs as much
-    as half a step's own time: at the first.
+    """Warns of address units whose pitch causes bank conflicts that cost at least half of a step's
+    own time; at the first such unit.
 
     ``accesses``: triples (item, indices of ordered loops around it, of the independent one or
     ``None``); ``units``: index -> (:class:`~..image.Unit`, name, place); ``counts``: index ->

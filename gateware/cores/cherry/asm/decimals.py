@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decimal numbers to Cherry floats, exactly. Pure Python."""
+"""Exact conversion of decimal numbers to Cherry floats. Pure Python."""
 
 from fractions import Fraction
 

@@ -112,7 +112,7 @@ def _undeclared(values, image):
 
 
 class _NotNested(Exception):
-    """The loops of a program are no text."""
+    """Loops that are not properly nested, for which there is no text."""
 
 
 def _is_nested(isa, image):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loops of an assembled program: bodies counted, nesting checked, registers followed
+"""Loop checker of an assembled program: body lengths, nesting, and register copies
 (specification, sections 3.2, 4.6). Pure Python."""
 
 from collections.abc import Callable
@@ -51,7 +51,7 @@ class _Open:
 
 @dataclass
 class Checker:
-    """Walks over one program's items.
+    """Loop checker: walks over one program's items.
 
     ``items``: the assembler's, in order; ``loops``: index -> name; ``counts``: index -> iterations;
     ``units``: index -> (name, loops with a coefficient that is not 0, place); ``persistent``:
@@ -155,7 +155,7 @@ class Checker:
     # Registers and address units
 
     def look(self):
-        """Warns of what is likely not meant."""
+        """Warns of statements that are likely not meant."""
         used = {}
         for item, ordered, independent in self.accesses():
             used.setdefault(item.values["apu"], set()).update((*ordered, independent))

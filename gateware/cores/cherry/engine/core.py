@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Cherry engine.
+"""Pipelined Cherry engine.
 
 ::
 
@@ -58,7 +58,7 @@ _DOT_LATENCY = 11
 
 
 class PipelinedEngine(Engine):
-    """Cherry engine (docs/isa/cherry.md, section 9).
+    """Pipelined Cherry engine (docs/isa/cherry.md, section 9).
 
     Members
     -------

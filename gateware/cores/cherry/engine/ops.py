@@ -42,7 +42,7 @@ POSITION = 9
 
 
 class Unit(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
-    """The units, in the order of all arrays over them."""
+    """Units of the engine, in the order of all arrays over them."""
 
     LSU = 0
     DOT = 1
@@ -81,31 +81,31 @@ class SfuKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 def tile_elements(params):
-    """Elements of a word of the tile file: a whole tile, a row of one, or in the small engine
-    one."""
+    """Number of elements in a word of the tile file: a whole tile, a row of one, or in the small
+    engine one."""
     return 16 if params["macs"] >= 32 else 1 if microcoded(params) else 4
 
 
 def element_bits(params):
-    """Bits of an element in the tile file: those of ACC, of which the other registers use the lower
-    18."""
+    """Width in bits of an element in the tile file: that of ACC, of which the other registers
+    use the lower 18."""
     return params["acc_frac"] + 9
 
 
 def unhurried(params):
-    """Whether a product of tiles takes so long (eight cycles and more) that what prepares the next
-    slot, or operation, may take its time."""
+    """Whether a product of tiles takes eight cycles or more, so that the preparation of the next
+    slot, or operation, is not on the critical path."""
     return params["macs"] <= 8
 
 
 def entries(params):
-    """Tiles of a register: the private ones by context, then two for the uniform copy."""
+    """Number of tiles of a register: the private ones by context, then two for the uniform copy."""
     return params["contexts"] + 2
 
 
 class ProgressLayout(data.ArrayLayout):
-    """Progress of all units, an element for each of :class:`Unit`: ``fetched`` and ``finished``,
-    slots since the program's start."""
+    """Progress counters of all units, an element for each of :class:`Unit`: ``fetched`` and
+    ``finished``, slots since the program's start."""
 
     def __init__(self):
         super().__init__(
@@ -114,22 +114,24 @@ class ProgressLayout(data.ArrayLayout):
 
 
 class _Wait(data.StructLayout):
-    """Slot c waits until a unit's progress less ``base`` is at least min(c + 1, ``size``), where
-    ``valid``. ``size`` 0: all slots wait for progress as far as ``base``."""
+    """Wait condition of slots: slot c waits until a unit's progress less ``base`` is at least
+    min(c + 1, ``size``), where ``valid``. ``size`` 0: all slots wait for progress as far as
+    ``base``."""
 
     def __init__(self):
         super().__init__({"valid": unsigned(1), "base": unsigned(POSITION), "size": unsigned(6)})
 
 
 class Waits(data.ArrayLayout):
-    """For each unit a wait for its ``fetched`` and one for its ``finished`` slots."""
+    """Wait conditions of an operation: for each unit one on its ``fetched`` and one on its
+    ``finished`` slots."""
 
     def __init__(self):
         super().__init__(data.StructLayout({"fetched": _Wait(), "finished": _Wait()}), 4)
 
 
 def header():
-    """Members of every operation.
+    """Layout members that every operation has.
 
     size : slots, 1 to 32
     uniform : writes the uniform copy (one slot); else slot c writes the private tile of context c
@@ -150,9 +152,9 @@ def header():
 
 
 def lsu_op():
-    """Load or store: ``len_y``, ``len_x`` 1 to 4; ``address`` of context 0's element (0, 0),
-    ``step`` from context to context (elements, modulo 2^18). A load with ``whole`` does not need
-    the old tile."""
+    """Layout of a load or store: ``len_y``, ``len_x`` 1 to 4; ``address`` of context 0's element
+    (0, 0), ``step`` from context to context (elements, modulo 2^18). A load with ``whole`` does
+    not need the old tile."""
     return data.StructLayout(
         header()
         | {
@@ -175,25 +177,26 @@ def _reduce():
 
 
 def dot_op():
-    """Operation of the dot unit; the fields of a reduce are those of ``sum`` (``count`` 1 to 4)."""
+    """Layout of an operation of the dot unit; the fields of a reduce are those of ``sum``
+    (``count`` 1 to 4)."""
     return data.StructLayout(header() | {"kind": DotKind} | _reduce())
 
 
 def alu_op():
-    """Operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of a reduce of
-    ``max``."""
+    """Layout of an operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of
+    a reduce of ``max``."""
     return data.StructLayout(
         header() | {"kind": AluKind, "dst": unsigned(2), "src": unsigned(2)} | _reduce()
     )
 
 
 def sfu_op():
-    """Operation of the special-function lanes."""
+    """Layout of an operation of the special-function lanes."""
     return data.StructLayout(header() | {"kind": SfuKind})
 
 
 class TileRead(Signature):
-    """A unit's read face of the tile file, as seen by the unit.
+    """Read interface of the tile file, as seen by a unit.
 
     Members
     -------
@@ -226,7 +229,7 @@ class TileRead(Signature):
 
 
 class TileWrite(Signature):
-    """A unit's write face of the tile file, as seen by the unit: a stream of ``reg``, ``entry``,
+    """Write interface of the tile file, as seen by a unit: a stream of ``reg``, ``entry``,
     ``word``, ``data``. A request accepted in one cycle is seen by a read that is accepted in the
     next."""
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory as the golden model reaches it: words inside the memory window."""
+"""Main memory of the golden model: words inside the memory window."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ __all__ = ["MainMemory"]
 
 
 class MainMemory(MemoryWindow):
-    """Main memory in words.
+    """Main memory, word by word.
 
     Methods take ``pc``, the byte address that a fault names, and raise
     :class:`~quintet.gateware.isa.outcome.RunFault`: ``window`` with the first byte address outside;
@@ -18,7 +18,7 @@ class MainMemory(MemoryWindow):
     """
 
     def check(self, address, words, pc):
-        """Refuses a range that is not inside the window."""
+        """Raises a fault for a range that is not inside the window."""
         for name, bad in (
             ("window", self.outside(address, 4 * words)),
             ("bus", self.beyond(address, 4 * words)),
@@ -27,12 +27,12 @@ class MainMemory(MemoryWindow):
                 raise RunFault(name, bad, pc=pc)
 
     def word(self, address, pc):
-        """One word."""
+        """Reads one word."""
         self.check(address, 1, pc)
         return int.from_bytes(self.memory[address : address + 4].tobytes(), "little")
 
     def words(self, address, count, pc):
-        """``count`` words as an int64 array."""
+        """Reads ``count`` words as an int64 array."""
         self.check(address, count, pc)
         return self.memory[address : address + 4 * count].view("<u4").astype(np.int64)
 

@@ -22,7 +22,7 @@ _LOW32 = 0xFFFF_FFFF
 
 
 class Model(machine.Model):
-    """Cherry, instruction by instruction in canonical order.
+    """Golden model of Cherry, instruction by instruction in canonical order.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class _Run:
         }
 
     def everything(self):
-        """From start to end."""
+        """Executes the run from start to end."""
         values, mem = self.values, self.model.mem
         if values["dma_in_list"]:
             run_list(values["dma_in_list"], self.main, mem, self.work)

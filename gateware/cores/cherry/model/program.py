@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Execution of one program by the golden model: loops, contexts, address units (specification,
-sections 4.5 to 4.8)."""
+"""Program execution of the golden model: loops, contexts, address units (specification, sections
+4.5 to 4.8)."""
 
 from dataclasses import dataclass
 
@@ -46,7 +46,7 @@ class _Loop:
 
 
 class ProgramRun:
-    """One run of a program.
+    """Execution of one program.
 
     Parameters
     ----------

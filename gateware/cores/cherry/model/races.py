@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Race checker: iterations of an independent loop that touch each other's elements (specification,
-section 4.6)."""
+"""Race checker: iterations of an independent loop that access each other's elements
+(specification, section 4.6)."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class Race(UndefinedResult):
 
 
 class Races:
-    """Who wrote and read each element of MEM in the loop that runs.
+    """Race checker: records which iteration wrote and read each element of MEM in the current loop.
 
     Iterations are told apart by marks, which no later loop uses again, so that nothing need be
     cleared between loops. Of the readers two are kept, the first and one other: whoever writes
@@ -34,13 +34,13 @@ class Races:
         self._loop = 0
 
     def start(self, count):
-        """An independent loop of ``count`` iterations begins."""
+        """Begins an independent loop of ``count`` iterations."""
         self._base = self._next if self._loop else 1
         self._next = self._base + count
         self._loop += 1
 
     def read(self, addresses, iteration):
-        """``addresses`` are read by ``iteration``; ``None``: once for all."""
+        """Records a read of ``addresses`` by ``iteration``; ``None``: once for all."""
         mark = _ALL if iteration is None else self._base + iteration
         writer = self._writer[addresses]
         self._refuse(
@@ -55,7 +55,7 @@ class Races:
         self._reader_loop[addresses] = self._loop
 
     def write(self, addresses, iteration):
-        """``addresses`` are written by ``iteration``."""
+        """Records a write of ``addresses`` by ``iteration``."""
         mark = self._base + iteration
         writer = self._writer[addresses]
         self._refuse(

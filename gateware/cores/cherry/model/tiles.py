@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tile registers with their uniform and private copies, and what each instruction does to them
-(specification, sections 4.1 to 4.6)."""
+"""Tile registers with their uniform and private copies, and the semantics of each instruction on
+them (specification, sections 4.1 to 4.6)."""
 
 import numpy as np
 
@@ -27,7 +27,8 @@ _TWO = ("add", "sub", "mul", "div", "pow")
 
 
 class Tiles:
-    """The four registers: a uniform copy and ``contexts`` private ones each.
+    """Tile register file of the model: four registers, with a uniform copy and ``contexts`` private
+    ones each.
 
     Elements of ACC have ``acc_frac`` fraction bits, all others 9.
 
@@ -45,8 +46,8 @@ class Tiles:
         self.copies = [0] * 4
 
     def read(self, register, first, last, copies):
-        """What contexts ``first`` to ``last`` - 1 see where ``copies`` have private ones, shape
-        (contexts, 4, 4)."""
+        """Reads the tiles of contexts ``first`` to ``last`` - 1, private where ``copies`` says
+        so, shape (contexts, 4, 4)."""
         seen = min(max(copies[register], first), last)
         shared = np.broadcast_to(self.uniform[register], (last - seen, 4, 4))
         return np.concatenate([self.private[register, first:seen], shared])
@@ -71,9 +72,9 @@ class Tiles:
 
 
 def compute(name, values, tiles, first, last, copies):
-    """Result of an instruction other than load, store and loops for contexts ``first`` to ``last``
-    - 1, which see private tiles as ``copies`` says: (register, tiles), or ``None`` where it has
-    none."""
+    """Semantics of an instruction other than load, store and loops, for contexts ``first`` to
+    ``last`` - 1 with private tiles as ``copies`` says: (register, tiles), or ``None`` if it has
+    no result."""
 
     def read(register):
         return tiles.read(register, first, last, copies)

@@ -63,8 +63,8 @@ def to_words(fmt, elements):
 
 
 def run_list(address, memory, mem, work, touched=None):
-    """Runs the descriptors from ``address`` on, row by row. Of a row what it reads or writes in
-    main memory is checked first, then its addresses in MEM; a row that faults moves nothing.
+    """Executes the descriptors from ``address`` on, row by row. Of a row its range in main memory
+    is checked first, then its addresses in MEM; a row that faults moves nothing.
 
     ``memory``: :class:`~.memory.MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`;
     ``touched``:

@@ -31,9 +31,8 @@ class AccessLayout(data.StructLayout):
 
 
 class TileAccess(wiring.Component):
-    """Holds an address in MEM with the steps along and down a tile. Moves a tile, an element a
-    cycle, after a look at all of its addresses: 34 cycles; outside of that it serves the
-    microprogram.
+    """Tile access unit: moves a tile between MEM and the table, an element per cycle, after a check
+    of all of its addresses, 34 cycles; outside of that it serves the microprogram's DMA.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["SerialAlu"]
 
 
 class _Role(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
-    """What an element read is for."""
+    """Role of an element that is read."""
 
     COMPARE = 0  # it may be the maximum
     PASS = 1  # it goes through the operation, to the result
@@ -22,7 +22,7 @@ class _Role(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 class SerialAlu(ElementUnit):
-    """Vector ALU for one element at a time.
+    """Serial vector ALU, one element at a time.
 
     Parameters
     ----------

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small Cherry engine: one serial dot unit, one serial vector ALU, and a microprogram for all
-the rest.
+"""Small Cherry engine: one serial dot unit, one serial vector ALU, and a microprogram.
 
 ::
 
@@ -37,7 +36,7 @@ __all__ = ["SmallEngine"]
 
 
 class SmallEngine(MicroEngine):
-    """Small engine, for builds of which :func:`~..params.microcoded` is true.
+    """Small Cherry engine, for builds of which :func:`~..params.microcoded` is true.
 
     Members
     -------

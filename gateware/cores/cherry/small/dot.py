@@ -14,7 +14,7 @@ __all__ = ["SerialDot"]
 
 
 class _Role(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
-    """What an element read is for."""
+    """Role of an element that is read."""
 
     FACTOR = 0  # first factor of a product, kept
     PRODUCT = 1  # second factor
@@ -25,7 +25,7 @@ class _Role(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 class SerialDot(ElementUnit):
-    """Sums of products with one multiplier; results are those of
+    """Serial dot unit: sums of products with one multiplier; results are those of
     :class:`~..engine.units.dotpath.DotPath`.
 
     An element takes as many reads as it has operands, ten steps in between and about 20 cycles

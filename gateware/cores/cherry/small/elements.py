@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the small engine's units share, which work element by element: reader and writer of
-elements, and what is around them."""
+"""Element-serial building blocks of the small engine: reader and writer of elements, and their
+base class."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -13,15 +13,15 @@ __all__ = ["AskLayout", "ElementReader", "ElementUnit", "ElementWriter"]
 
 
 class AskLayout(data.StructLayout):
-    """Element (``y``, ``x``) of the tile in ``entry`` of register ``reg``; ``tag`` comes back with
-    it."""
+    """Element request: element (``y``, ``x``) of the tile in ``entry`` of register ``reg``;
+    ``tag`` comes back with it."""
 
     def __init__(self, params, tag):
         super().__init__({"reg": 2, "entry": range(entries(params)), "y": 2, "x": 2, "tag": tag})
 
 
 class ElementReader(wiring.Component):
-    """Reads elements, one a cycle; ``tag`` is the shape of what comes back with each.
+    """Element reader, one per cycle; ``tag`` is the shape of what comes back with each.
 
     Members
     -------
@@ -84,7 +84,7 @@ class ElementReader(wiring.Component):
 
 
 class ElementWriter(wiring.Component):
-    """Writes the elements of a tile, row by row from (0, 0) on.
+    """Element writer of tiles, row by row from (0, 0) on.
 
     Members
     -------
@@ -134,7 +134,7 @@ class ElementWriter(wiring.Component):
 
 
 class ElementUnit(wiring.Component):
-    """Base of a unit that works element by element; a slot is fetched when it is finished.
+    """Base class of element-serial units; a slot is fetched when it is finished.
 
     Parameters
     ----------

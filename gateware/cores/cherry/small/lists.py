@@ -16,12 +16,12 @@ TILE_WORDS = 128
 
 
 def tile_table(params):
-    """Where the tiles lie in that table, behind the instructions."""
+    """Base of the tiles in that table, behind the instructions."""
     return CODE_TABLE + max(params["imem"], TILE_WORDS)
 
 
 def lists(params, codes):
-    """The text; ``codes``: fault codes by name."""
+    """Source text of the microprogram's part; ``codes``: fault codes by name."""
     # Flags of the image that this build lacks: a wide ACC, special functions, axes.
     lacking = (
         0x400 | (0 if params["sfu_lanes"] else 0x100) | (0 if params["reduce_axes"] else 0x200)

@@ -266,8 +266,8 @@ stopped: ld #{codes["aborted"]}; st CODE
 
 
 def microprogram(params, memory_size):
-    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in
-    bytes."""
+    """Assembles the :class:`~quintet.gateware.microcode.program.Microprogram` of a build;
+    ``memory_size`` in bytes."""
     codes, functions = (
         ISA.fault_codes,
         special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else "",

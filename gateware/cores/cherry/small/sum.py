@@ -15,7 +15,7 @@ _TERMS = 5
 
 
 class SerialSum(wiring.Component):
-    """Adds up at most four products and one addend.
+    """Serial accumulator of at most four products and one addend.
 
     Terms come one a cycle at most, between ``start`` and ``finish``; the result follows 14 to 26
     cycles after ``finish``: terms are aligned and added one a cycle, and the sum is shifted left by

@@ -8,7 +8,8 @@ __all__ = ["transfers"]
 
 
 def transfers(params, memory_size, codes):
-    """The text; ``memory_size`` in bytes, ``codes``: fault codes by name."""
+    """Source text of the microprogram's part; ``memory_size`` in bytes, ``codes``: fault codes
+    by name."""
     log_mem = params["log_mem"]
     # Beyond what 32 bits address nothing can lie.
     top = min(memory_size, 0xFFFF_FFFF)

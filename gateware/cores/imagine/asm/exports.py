@@ -34,7 +34,7 @@ typedef struct {
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the instruction cache.
+    """Entry of the assembler's instruction cache.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Entry:
     comment: str = ""
 
     def info(self, comment, source):
-        """The text behind a word."""
+        """Comment text behind a word."""
         parts = [self.source] if source and self.source else []
         if comment and self.comment:
             parts.append(self.comment.replace("\n", " "))

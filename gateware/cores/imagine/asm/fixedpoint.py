@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers to the bits of registers, and these to words of block RAM rows (section 3.3). Numpy."""
+"""Fixed-point conversion: numbers to register bits, and these to words of block RAM rows
+(section 3.3). Numpy."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the published export formats back as programs (section 3.5). Pure Python."""
+"""Importers of the published export formats (section 3.5). Pure Python."""
 
 import re
 from pathlib import Path
@@ -83,7 +83,7 @@ class _Reader:
         )
 
     def find(self, word, expected):
-        """Behind the next ``word``."""
+        """Position behind the next ``word``."""
         while self.tokens[self.index][0] != word:
             if not self.tokens[self.index][0]:
                 self.fail(expected)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Methods of the assembler class that make one word each (section 3.1). Pure Python."""
+"""Single-word methods of the assembler class (section 3.1). Pure Python."""
 
 from ..isa import ISA
 from .target import IMAGineError, check_range, integer
@@ -8,8 +8,8 @@ __all__ = ["InstructionMethods"]
 
 
 class InstructionMethods:
-    """Mnemonics. A method checks its arguments, in the order in which they are written, and appends
-    a cache entry.
+    """Single-word mnemonics. A method checks its arguments, in the order in which they are written,
+    and appends a cache entry.
 
     Every one takes ``comment``, by name alone: a text that the exports show behind the word. Raises
     :class:`~.target.IMAGineError`.

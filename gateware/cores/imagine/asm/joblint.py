@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Job checks of IMAGine: what the runner refuses before a run. Pure Python."""
+"""Job checks of IMAGine, applied by the runner before a run. Pure Python."""
 
 __all__ = ["check_job"]
 

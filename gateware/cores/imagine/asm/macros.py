@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Methods of the assembler class that make several words each (section 3.3). Numpy is imported by
-the LOAD macros alone."""
+"""Multi-word methods (macros) of the assembler class (section 3.3). Numpy is imported by the
+LOAD macros alone."""
 
 from ..isa import ISA, PES
 from .target import IMAGineError, integer
@@ -9,8 +9,7 @@ __all__ = ["MacroMethods"]
 
 
 class MacroMethods:
-    """Macros. Each appends one cache entry, or where it is made of other macros one for each of
-    them."""
+    """Macros. Each appends one cache entry, or one per macro where it is made of others."""
 
     def _macro(self, source, comment, *words):
         self._append("macro", words, source, comment)

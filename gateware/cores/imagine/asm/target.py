@@ -12,7 +12,8 @@ _DEPTHS = (64, 128, 256, 512, 1024)
 
 
 class IMAGineError(ValueError):
-    """What the assembler refuses. ``name`` is the parameter or argument, ``value`` what it was."""
+    """A parameter or argument that the assembler refuses. ``name`` is the parameter or argument,
+    ``value`` what it was."""
 
     def __init__(self, name, value, expected):
         self.name, self.value, self.expected = name, value, expected
@@ -26,7 +27,8 @@ def shown(value):
 
 
 def integer(name, value, expected):
-    """``value`` as a Python integer (numpy's are taken too); raises :class:`IMAGineError`."""
+    """``value`` as a Python integer (numpy integers are accepted too); raises
+    :class:`IMAGineError`."""
     if not isinstance(value, bool):
         try:
             return operator.index(value)
@@ -46,7 +48,8 @@ def check_range(name, value, low, high):
 
 @dataclass(frozen=True)
 class Target:
-    """The parameters, checked; names and defaults are the published ones, ``pimDepth`` is ours.
+    """Assembly target: checked parameters; names and defaults are the published ones, ``pimDepth``
+    is ours.
 
     Parameters
     ----------
@@ -144,7 +147,7 @@ class Target:
         return self.regCnt if self.resvRegCnt else None
 
     def warnings(self):
-        """What is legal, and likely not meant."""
+        """Warnings about parameters that are legal, and likely not meant."""
         best = self.recommended_level
         if best is not None and self.maxLevel > best:
             yield (
@@ -154,7 +157,7 @@ class Target:
             )
 
     def check_target(self, params):
-        """Refuses a build with ``params`` that a program of these parameters cannot mean.
+        """Refuses a build with ``params`` that a program for these parameters cannot run on.
 
         Raises
         ------

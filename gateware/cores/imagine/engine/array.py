@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array: R x C blocks, the tree that tells them what to do, the network between them, the
-column registers.
+"""GEMV array: R x C blocks, the control broadcast tree, the network between blocks, and the column
+registers.
 
 The tree has one register a column, one for every group of banks where a column is long, and one a
 bank (or for two): copies that synthesis must not merge, so no net reaches far and many. Everything
@@ -24,7 +24,7 @@ _GROUP, _LONG = 8, 16
 
 
 class Array(wiring.Component):
-    """Blocks, network and column registers.
+    """GEMV array: blocks, network and column registers.
 
     Parameters
     ----------

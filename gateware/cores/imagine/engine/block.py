@@ -23,7 +23,7 @@ FOLDS = 4
 
 
 class ControlLayout(data.StructLayout):
-    """What every bank is told in a cycle, but for what differs between them.
+    """Control signals common to all banks in a cycle.
 
     Members
     -------
@@ -64,7 +64,7 @@ class ControlLayout(data.StructLayout):
 
 
 class Bank(wiring.Component):
-    """One RAM and the 16 PEs of each of its blocks.
+    """Bank: one RAM and the 16 PEs of each of its blocks.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class _Y(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 class Bounds(wiring.Component):
-    """Checks of a start, room for results, place and detail of a fault.
+    """Bounds checker: checks of a start, space for results, place and detail of a fault.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The column shift registers: one register a block row (specification, sections 2 and 4)."""
+"""Column shift registers: one register per block row (specification, sections 2 and 4)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -14,7 +14,7 @@ _GROUP = 8
 
 
 class ColumnRegisters(wiring.Component):
-    """R registers of N bits. They have no reset: R moves upward clear them.
+    """Column shift registers: R registers of N bits. They have no reset: R moves upward clear them.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ _SETTLE = 16
 
 
 class RootLayout(data.StructLayout):
-    """Everything that goes from the controller to the array, aligned in time.
+    """Control word from the controller to the array, aligned in time.
 
     Members
     -------
@@ -51,7 +51,7 @@ class RootLayout(data.StructLayout):
 
 
 class Controller(wiring.Component):
-    """Controller of an array.
+    """Controller of an array: decoded operations to control signals, slot by slot.
 
     After a reset it clears every row of every RAM, selects all blocks and clears the previous
     multiplier bits.

@@ -111,8 +111,8 @@ class ArrayEngine(Engine):
 
     @staticmethod
     def floorplan(device, params):
-        """Places of the block RAMs of a large array: a column of blocks beside the next one, so
-        that what tells its blocks stays in it."""
+        """Places of the block RAMs of a large array: columns of blocks side by side, so that
+        each column's control tree stays in it."""
         mapping = Mapping.of(params)
         return {
             f"dispatch.array*.bank_{column}_{bank}.ram.cell": place
@@ -122,7 +122,7 @@ class ArrayEngine(Engine):
 
     @staticmethod
     def domains(params):
-        """The array's clock, if it has one of its own."""
+        """Clock domain of the array, if it has one of its own."""
         return {_FAR: Fraction(params["clock_ratio"], 4)} if params["own_clock"] else {}
 
     def elaborate(self, platform):

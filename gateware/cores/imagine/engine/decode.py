@@ -25,15 +25,15 @@ _FIELDS = ("mv_write", "mv_updatepp", "mv_movOffset", "mv_blockFold", "mv_accumR
 
 
 class WordLayout(data.StructLayout):
-    """Entry of FIFO-in: a word, whether the memory answered it with an error; or the ``end`` of the
-    stream."""
+    """Entry of the input FIFO: a word, whether the memory answered it with an error; or the
+    ``end`` of the stream."""
 
     def __init__(self):
         super().__init__({"word": 32, "error": 1, "end": 1})
 
 
 class Decoder(wiring.Component):
-    """Decoder.
+    """Instruction decoder: words to operations and their faults.
 
     Parameters
     ----------

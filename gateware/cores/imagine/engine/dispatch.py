@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dispatch: a run on the array, from FIFO-in to FIFO-out (specification, sections 4 and 6).
+"""Dispatch: a run on the array, from input FIFO to output FIFO (specification, sections 4 and 6).
 
 Everything here is in one clock domain, the array's. A run comes as a level, its words as a stream
 that ends with a mark; what leaves are the words of the shift-outs, each shift-out followed by the
@@ -31,8 +31,8 @@ _LOW = 8
 
 
 class Kind(enum.Enum, shape=unsigned(2)):  # type: ignore[call-arg]  # Amaranth's shape
-    """Kinds of entries of FIFO-out: a word, the last of a vector, half an address, the end of the
-    run."""
+    """Kinds of entries of the output FIFO: a word, the last of a vector, half an address, the
+    end of the run."""
 
     WORD = 0
     LAST = 1
@@ -41,16 +41,16 @@ class Kind(enum.Enum, shape=unsigned(2)):  # type: ignore[call-arg]  # Amaranth'
 
 
 class ItemLayout(data.StructLayout):
-    """Entry of FIFO-out: ``value``, of a word the N bits of its row, of a place 16 bits of the
-    number of the word, low half first."""
+    """Entry of the output FIFO: ``value``, of a word the N bits of its row, of a place 16 bits
+    of the number of the word, low half first."""
 
     def __init__(self):
         super().__init__({"value": 16, "kind": Kind})
 
 
 def place_parts(address_bits):
-    """Entries of FIFO-out that the number of a word of a program takes, where addresses have so
-    many bits."""
+    """Number of output FIFO entries that the number of a word of a program takes, where
+    addresses have so many bits."""
     return -(-(address_bits - 2) // 16)
 
 
@@ -68,7 +68,7 @@ _STATES = (
 
 
 class Dispatch(wiring.Component):
-    """Decoder, issue, controller, array, and what makes a run of them.
+    """Dispatch: decoder, issue, controller and array, and the control of a run.
 
     Parameters
     ----------

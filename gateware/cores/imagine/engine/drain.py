@@ -22,8 +22,8 @@ class _State(enum.Enum):
 
 
 class Drain(wiring.Component):
-    """Writes the words of shift-outs to consecutive addresses, in bursts of a vector or 64 words,
-    one at a time.
+    """Output DMA: writes the words of shift-outs to consecutive addresses, in bursts of a vector or
+    64 words, one at a time.
 
     The array's side never holds back a vector that it has begun but for an abort, so a burst is
     asked for with its first word; what an abort cuts off is paid with beats of mask 0.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program fetch: main memory to FIFO-in, in bursts for which FIFO-in has room (specification,
-sections 7 and 9)."""
+"""Program fetch: main memory to the input FIFO, in bursts for which the FIFO has space
+(specification, sections 7 and 9)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -17,7 +17,7 @@ _BURST = 64
 
 
 class Fetch(wiring.Component):
-    """Reads a program once, in order.
+    """Program fetch: reads a program once, in order.
 
     Answers are always taken: a burst is asked for when FIFO-in has room for it and for all that is
     owed.

@@ -38,7 +38,7 @@ _DEPTH = 4
 
 
 class Issue(wiring.Component):
-    """Starts operations.
+    """Issue stage: determines the start time of each operation.
 
     Parameters
     ----------

@@ -63,17 +63,17 @@ class Mapping:
 
     @property
     def two_ports(self):
-        """Operands come from two ports of the RAM (``tdp``)."""
+        """Whether operands come from two ports of the RAM (``tdp``)."""
         return self.ram == "tdp"
 
     @property
     def halves(self):
-        """Blocks that share one RAM."""
+        """Number of blocks that share one RAM."""
         return 2 if self.ram == "sdp2" else 1
 
     @property
     def banks(self):
-        """RAMs (with their blocks) in a column."""
+        """Number of RAMs (with their blocks) in a column."""
         return -(-self.rows // self.halves)
 
     @property
@@ -89,7 +89,7 @@ class Mapping:
 
     @property
     def write_two(self):
-        """The same of a two-operand instruction."""
+        """Cycles from the slot of a bit of a two-operand instruction to its write."""
         return self.write if self.two_ports else self.write + 1
 
     @property
@@ -124,9 +124,9 @@ class Mapping:
 
     @property
     def looks_back(self):
-        """Registers so narrow that the last bit of what the last instruction but one wrote is still
-        landing when one of one operand is over. What begins then must not read it in its first
-        slot, nor overwrite it; two operands wait longer anyway."""
+        """Whether registers are so narrow that the last bit of a result is still in flight two
+        instructions later. An operation that begins then must not read it in its first slot, nor
+        overwrite it; two operands wait longer anyway."""
         return self.width < self.drain
 
     @property
@@ -136,21 +136,21 @@ class Mapping:
 
     @property
     def deep(self):
-        """The array's clock is far above the main clock's: an ECP5's."""
+        """Whether the array's clock is far above the main clock, as in an ECP5."""
         return self.ram != "sdp1"
 
     @property
     def small(self):
-        """So few blocks, and a chip so slow, that fewer stages of registers in the decoder and in
-        the tree are no loss."""
+        """Whether the array has so few blocks, and the chip is so slow, that fewer stages of
+        registers in the decoder and in the tree are no loss."""
         return self.ram == "sdp1" and self.banks * self.cols <= 16
 
     @property
     def tiny(self):
-        """No tree at all."""
+        """Whether there is no broadcast tree at all."""
         return self.ram == "sdp1" and self.banks * self.cols <= 8
 
     @property
     def pes(self):
-        """PEs of the array."""
+        """Number of PEs of the array."""
         return PES * self.rows * self.cols

@@ -33,7 +33,7 @@ def fault_code(bits):
 
 
 class OpLayout(data.StructLayout):
-    """A decoded word. Of a word that faults only ``fault`` and ``word`` mean anything.
+    """Decoded word. Of a word that faults only ``fault`` and ``word`` mean anything.
 
     Members
     -------
@@ -87,7 +87,7 @@ class OpLayout(data.StructLayout):
 
 
 class GateLayout(data.StructLayout):
-    """What decides when an operation may start; all low in one that faults, but for ``stop``.
+    """Start conditions of an operation; all low in one that faults, but for ``stop``.
 
     Members
     -------
@@ -122,8 +122,8 @@ class GateLayout(data.StructLayout):
 
 
 class Decoded(wiring.Signature):
-    """What leaves the decoder: gates, and for each of them an operation, in the same order, in or
-    before its cycle.
+    """Output interface of the decoder: gates, and for each of them an operation, in the same order,
+    in or before its cycle.
 
     Members
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of instructions, macros and kernels by the formulas of section 10. Pure Python.
+"""Cycle formulas of instructions, macros and kernels (section 10). Pure Python.
 
 Array cycles, from dispatch to dispatch, with FIFO-in never empty and FIFO-out never full. ``width``
 is N, the bits of a register; ``levels`` the levels of a row's accumulation.
@@ -25,7 +25,7 @@ FIRST_WORD = 4
 
 
 def instruction(mnemonic, width, level=0):
-    """One instruction; ``level`` of ``mv_accumRow``."""
+    """Cycles of one instruction; ``level`` of ``mv_accumRow``."""
     if mnemonic in ("mv_add", "mv_sub"):
         return 2 * width + 1
     if mnemonic in ("mv_mov", "mv_movOffset", "mv_blockFold"):
@@ -40,35 +40,35 @@ def instruction(mnemonic, width, level=0):
 
 
 def mult(width):
-    """``mv_MULT``."""
+    """Cycles of ``mv_MULT``."""
     return 1 + width * instruction("mv_updatepp", width)
 
 
 def multfxp(width):
-    """``mv_MULTFXP``."""
+    """Cycles of ``mv_MULTFXP``."""
     return mult(width) + instruction("mv_movOffset", width)
 
 
 def blockaccum(width, folds=4):
-    """``mv_BLOCKACCUM``."""
+    """Cycles of ``mv_BLOCKACCUM``."""
     return folds * instruction("mv_blockFold", width)
 
 
 def allaccum(width, levels, folds=4):
-    """``mv_ALLACCUM`` or ``mv_RNGACCUM`` of so many levels."""
+    """Cycles of ``mv_ALLACCUM`` or ``mv_RNGACCUM`` of so many levels."""
     return blockaccum(width, folds) + sum(
         instruction("mv_accumRow", width, level) for level in range(levels)
     )
 
 
 def clrreg(width):
-    """``mv_CLRREG``."""
+    """Cycles of ``mv_CLRREG``."""
     return width + 1
 
 
 def gemv(width, rows, cols):
-    """GEMV and bias (``vv_serialEn``; MULTFXP; ALLACCUM; add; SYNC; ``vv_parallelEn``) on ``rows``
-    x ``cols`` blocks.
+    """Cycles of GEMV and bias (``vv_serialEn``; MULTFXP; ALLACCUM; add; SYNC; ``vv_parallelEn``) on
+    ``rows`` x ``cols`` blocks.
 
     Returns
     -------
@@ -86,8 +86,8 @@ def gemv(width, rows, cols):
 
 
 def tiled(width, rows, cols, height, length):
-    """GEMV and bias of a ``height`` x ``length`` matrix that lies in the array, tile by tile
-    (kernels alone)."""
+    """Cycles of GEMV and bias of a ``height`` x ``length`` matrix that lies in the array, tile
+    by tile (kernels alone)."""
     tall, wide = -(-height // rows), -(-length // (16 * cols))
     passed = (
         wide * (multfxp(width) + instruction("mv_add", width))

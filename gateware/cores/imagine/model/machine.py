@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""State of the GEMV array and the column registers, and what every instruction does to it (section
-4). Numpy."""
+"""State of the GEMV array and the column registers, and the semantics of every instruction
+(section 4). Numpy."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _IS_DATA, _IS_LAST = 1 << 24, 1 << 25
 
 
 class Machine:
-    """The state of section 2, and one method an instruction, called with its fields by name.
+    """State of section 2, and one method per instruction, called with its fields by name.
 
     Parameters
     ----------
@@ -56,12 +56,13 @@ class Machine:
         self.stop()
 
     def stop(self):
-        """What an abort leaves of the column registers: mode off, all zero."""
+        """Effect of an abort on the column registers: mode off, all zero."""
         self.columns = np.zeros(self.rows, np.uint16)
         self.mode = OFF
 
     def execute(self, mnemonic, values):
-        """One instruction; ``None``, or of ``vv_parallelEn`` the FIFO-out words (uint32 [R])."""
+        """Executes one instruction; ``None``, or of ``vv_parallelEn`` the output FIFO's words
+        (uint32 [R])."""
         result = getattr(self, mnemonic)(**values)
         if mnemonic not in MULTI_CYCLE:
             return result

@@ -18,7 +18,7 @@ _KEPT = 1 << 16
 
 
 class Model(machine.Model):
-    """IMAGine, word by word, each executed completely.
+    """Golden model of IMAGine, word by word, each executed completely.
 
     Parameters
     ----------

@@ -55,8 +55,7 @@ def strip_nops(software, program, params=None):
 
 
 class _Step(NamedTuple):
-    """An instruction by what it shares with others: rows of each memory as ranges, cycle of its
-    dispatch."""
+    """Resources of an instruction: its rows in each memory as ranges, cycle of its dispatch."""
 
     name: str
     count: int

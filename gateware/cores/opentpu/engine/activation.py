@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Activation: one accumulator row to one row of bytes a cycle (sections 4.6 and 4.9)."""
+"""Activation pipeline: one accumulator row to one row of bytes per cycle (sections 4.6 and 4.9)."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ SIGMOID = (128, 187, 225, 243, 251, 254, 255, 255)
 
 
 class Activation(wiring.Component):
-    """N lanes: running maximum, shift and round, clamp, function.
+    """Activation pipeline of N lanes: running maximum, shift and round, clamp, function.
 
     Only eight bits of the shifted value are ever needed, with the bit below them (it rounds), and
     whether the bits above all equal the sign: a lane shifts those alone, and adds one after the

@@ -15,8 +15,8 @@ __all__ = ["ActivationUnit"]
 
 
 class ActivationUnit(wiring.Component):
-    """Executes ACT: reads an accumulator row a cycle where it gets the port, writes the unified
-    buffer without ever waiting.
+    """Activation unit: executes ACT; reads an accumulator row per cycle where it gets the port,
+    writes the unified buffer without ever waiting.
 
     Parameters
     ----------

@@ -12,9 +12,9 @@ __all__ = ["OperandAdder"]
 
 
 class OperandAdder(wiring.Component):
-    """What a step says in cycle t is selected in t + 1 and summed in t + 2; registers stand
-    between, so that neither the steps nor the operands are far from a sum. The accumulator alone
-    comes in where the sum is made, so that sums of it follow one another.
+    """Pipelined adder and comparator with an accumulator: a step's operands are selected in the
+    next cycle and summed in the one after. The accumulator alone enters at the sum, so that sums of
+    it follow one another.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class OperandAdder(wiring.Component):
         return list(self._y).index(name)
 
     def choose(self, when, x, y):
-        """Operands by number, which may be signals."""
+        """Selects operands by number, which may be signals."""
         self._said["x"].append((when, x))
         self._said["y"].append((when, y))
 
@@ -67,15 +67,15 @@ class OperandAdder(wiring.Component):
         self._said["carry"].append((when, carry))
 
     def add(self, when, first, second):
-        """``first`` (``None``: the accumulator) + ``second``."""
+        """Requests ``first`` (``None``: the accumulator) + ``second``."""
         self._say(when, first, second, 0, 0)
 
     def less(self, when, first, second):
-        """The carry: not ``first`` < ``second``."""
+        """Carry of the comparison: not ``first`` < ``second``."""
         self._say(when, first, second, 1, 1)
 
     def above(self, when, first, second):
-        """The carry: ``first`` (``None``: the accumulator) > ``second``."""
+        """Carry of the comparison: ``first`` (``None``: the accumulator) > ``second``."""
         self._say(when, first, second, 1, 0)
 
     def elaborate(self, platform):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Systolic array: stationary int8 weights with second buffers, input skew, narrow partial sums,
-output deskew."""
+"""Systolic array: stationary int8 weights, double-buffered, with input skew, narrow partial sums
+and output deskew."""
 
 from amaranth import Module, Signal, signed
 from amaranth.lib import wiring
@@ -14,7 +14,8 @@ __all__ = ["SystolicArray"]
 
 
 class SystolicArray(wiring.Component):
-    """N x N cells; takes a vector and gives a row of N sums each cycle, never stalls.
+    """Systolic array of N x N cells; accepts a vector and delivers a row of N sums each cycle,
+    never stalls.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def cfg_illegal(number, value):
 
 
 def class_layout(params):
-    """A word and its class.
+    """Layout of a predecoded word: the word and its class.
 
     Members: ``ub``, ``addr`` (the low 32 bits), ``flags``, ``opcode``, ``number`` (rows less one);
     a bit for every instruction, of which one is set in a legal word (what is not built and counts
@@ -77,7 +77,7 @@ def class_layout(params):
 
 
 class Classify(wiring.Component):
-    """Combinational.
+    """Predecoder, combinational.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OpenTPU engine.
+"""Pipelined OpenTPU engine.
 
 ::
 
@@ -87,7 +87,7 @@ def _least_cells(n, params, capacity):
 
 
 class PipelinedEngine(Engine):
-    """OpenTPU engine (docs/isa/opentpu.md).
+    """Pipelined OpenTPU engine (docs/isa/opentpu.md).
 
     ``n`` is a multiple of ``beat_bytes``.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode: start checks, and every check of an instruction that depends on fields, parameters and
+"""Decoder: start checks, and all checks of an instruction that depend on fields, parameters and
 program order alone.
 
 One adder serves all the wide sums (section 6). A step says what it adds; in the next cycle that is
@@ -38,7 +38,7 @@ _PROGRAM_LENGTH = next(
 
 
 def candidate_layout(params):
-    """A decoded instruction.
+    """Layout of a decoded instruction, a candidate for issue.
 
     Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no
     instruction, ``begin`` is the detail and ``code`` the fault); ``switch`` (S, or I of SYNC),
@@ -69,7 +69,7 @@ def candidate_layout(params):
 
 
 class _Steps:
-    """A sequence of steps, one bit each: whether it is taken depends on its predecessors alone."""
+    """One-hot sequence of steps: each depends on its predecessors alone."""
 
     def __init__(self, m, names):
         self.m, self.names = m, names
@@ -80,7 +80,7 @@ class _Steps:
         return self.at[name]
 
     def move(self, source, target, when=1):
-        """From one step to another; the conditions of a step exclude each other."""
+        """Transition from one step to another; the conditions of a step exclude each other."""
         self._into[target].append(self.at[source] & when)
         self._leave[source].append(Const(1, 1) if isinstance(when, int) else when)
 
@@ -104,7 +104,7 @@ def _later(m, condition, name):
 
 
 class Decode(wiring.Component):
-    """From instruction words to candidates for issue, in program order.
+    """Decoder: instruction words to candidates for issue, in program order.
 
     Parameters
     ----------

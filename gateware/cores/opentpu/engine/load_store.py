@@ -17,14 +17,14 @@ __all__ = ["LoadUnit", "WeightUnit", "StoreUnit", "trouble_layout"]
 
 
 def trouble_layout():
-    """A bus error: ``pc`` of the instruction, ``address`` of the request."""
+    """Layout of a bus error: ``pc`` of the instruction, ``address`` of the request."""
     return data.StructLayout({"pc": 32, "address": 32})
 
 
 class LoadUnit(wiring.Component):
-    """Executes RHM. It issues only when no other instruction still needs the rows it will write, so
-    that it takes what the memory answers without waiting for anyone. A second RHM may wait in a
-    queue of one (not in the small build).
+    """Load unit: executes RHM. It issues only when no other instruction still needs the rows it
+    will write, so that it accepts read data without waiting. A second RHM may wait in a queue of
+    one (not in the small build).
 
     Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``stop`` : In, level: ask for
     nothing more, drop what comes;
@@ -142,7 +142,7 @@ class LoadUnit(wiring.Component):
 
 
 class WeightUnit(wiring.Component):
-    """Executes RW, two tiles in flight.
+    """Weight load unit: executes RW, two tiles in flight.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, not while ``asking``; ``stop`` : In; ``active``
     : Out: tiles are outstanding, ``tiles`` of them; ``done`` : Out, one cycle: one has arrived;
@@ -211,8 +211,8 @@ class WeightUnit(wiring.Component):
 
 
 class StoreUnit(wiring.Component):
-    """Executes WHM. Its first write waits until all older reads and writes have come back without
-    error.
+    """Store unit: executes WHM. Its first write waits until all older reads and writes have come
+    back without error.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``kill`` : In, level: no
     further burst; ``clear`` : In: after the run; ``older_readers``, ``older_tiles`` : In: RHMs and

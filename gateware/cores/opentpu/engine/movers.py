@@ -12,15 +12,15 @@ __all__ = ["RowReader", "RowWriter", "burst_rows"]
 
 
 def burst_rows(row_bytes, beat_bytes, goal):
-    """Rows of one burst: a power of two, about ``goal`` bytes, and no more beats than a request may
-    have."""
+    """Number of rows in one burst: a power of two, about ``goal`` bytes, and no more beats than
+    a request may have."""
     rows = max(1, min(goal // row_bytes, MAX_BEATS * beat_bytes // row_bytes))
     return 1 << (rows.bit_length() - 1)
 
 
 class RowReader(wiring.Component):
-    """Reads consecutive rows of ``row_bytes`` bytes in requests of up to 256 bytes, ``flight`` of
-    them outstanding.
+    """Row reader: reads consecutive rows of ``row_bytes`` bytes in requests of up to 256 bytes,
+    ``flight`` of them outstanding.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ class RowReader(wiring.Component):
 
 
 class RowWriter(wiring.Component):
-    """Writes consecutive rows in bursts of about 128 bytes; a burst is asked for when all its rows
-    are there.
+    """Row writer: writes consecutive rows in bursts of about 128 bytes; a burst is requested when
+    all its rows are buffered.
 
     Parameters
     ----------

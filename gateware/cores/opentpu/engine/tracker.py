@@ -10,7 +10,7 @@ LATE = 2
 
 
 def overlap(m, name, first, last, pointer, end):
-    """Of registered comparisons: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both
+    """Registered range overlap: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both
     ends inclusive).
 
     Rows of active instructions only become fewer, so that an answer of an earlier cycle errs on the
@@ -22,15 +22,15 @@ def overlap(m, name, first, last, pointer, end):
 
 
 def slack(m, name, first, pointer):
-    """Registered: how many rows the older one is past row ``first``, less :data:`LATE`; negative
-    while the younger has to wait."""
+    """Registered distance: how many rows the older instruction is past row ``first``, less
+    :data:`LATE`; negative while the younger has to wait."""
     value = Signal(signed(len(pointer) + 2), name=f"{name}_slack")
     m.d.sync += value.eq(pointer - first - (1 + LATE))
     return value
 
 
 def tracker(m, name, *, load, follow, start, older_active, older_step, younger_step):
-    """Count how far a younger instruction is behind an older one.
+    """Distance counter between a younger and an older instruction.
 
     Parameters
     ----------

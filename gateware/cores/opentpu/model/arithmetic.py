@@ -52,7 +52,7 @@ def pool_rows(pool, poolrow, first, count):
 
 
 class IntegerUnit:
-    """int8 vectors, int32 accumulators.
+    """Integer datapath of the model: int8 vectors, int32 accumulators.
 
     Parameters
     ----------
@@ -107,7 +107,8 @@ class IntegerUnit:
 
 
 class FloatUnit:
-    """The same with float32 everywhere: nothing is truncated, rounded or saturated.
+    """Float datapath of the model: as :class:`IntegerUnit` with float32; nothing is truncated,
+    rounded or saturated.
 
     None and ReLU are themselves, sigmoid is 255 / (1 + e^-v), normalisation divides by 2^s and does
     nothing else.

@@ -22,7 +22,7 @@ _LOW32 = 0xFFFF_FFFF
 
 
 class Model(machine.Model):
-    """OpenTPU, instruction by instruction.
+    """Golden model of OpenTPU, instruction by instruction.
 
     Parameters
     ----------

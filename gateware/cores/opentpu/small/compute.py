@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's compute unit: one MMC or ACT at a time, one waiting; weights, products,
-accumulators, activation."""
+"""Compute unit of the small OpenTPU engine: one MMC or ACT at a time, one queued; weights,
+products, accumulators, activation."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -18,7 +18,7 @@ N = 4
 
 
 class ComputeUnit(wiring.Component):
-    """Executes MMC and ACT, a row a cycle.
+    """Compute unit: executes MMC and ACT, a row per cycle.
 
     A vector that is read in cycle c meets the weights of row k in cycle c + 1 + k; the sum goes
     down from row to row, is added to its accumulator row in cycle c + 5 and written at the end of

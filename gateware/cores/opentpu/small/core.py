@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OpenTPU engine, for an UP5K: the same machine in a quarter of the logic.
+"""Small OpenTPU engine, for an UP5K: the same instruction set in a quarter of the logic.
 
 ::
 
@@ -54,7 +54,7 @@ def small_fits(params, beat_bytes):
 
 
 class SmallEngine(Engine):
-    """OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`small_fits` holds.
+    """Small OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`small_fits` holds.
 
     One memory port.
 

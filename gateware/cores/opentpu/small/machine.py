@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: one adder, registers and program in block RAM
-(:mod:`.program`)."""
+"""Microcoded controller of the small OpenTPU engine: one adder, registers and program in block
+RAM (:mod:`.program`)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -16,7 +16,7 @@ _TURNED_REGISTERS = 4  # numbers 16..19: written in turn
 
 
 class MicroMachine(StagedMachine):
-    """Runs the microprogram.
+    """Microcoded controller: runs the microprogram.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's one memory port: fetch of the next word, and the transfers of RHM, WHM and RW,
-burst by burst."""
+"""Memory port of the small OpenTPU engine: fetch of the next word, and the transfers of RHM, WHM
+and RW, burst by burst."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -17,7 +17,7 @@ _RUN_BITS = 3  # of the number of words that a run may skip
 
 
 class WordLayout(data.StructLayout):
-    """What is told of a word beside its fields' registers; ``length``, ``high``, ``low`` (halves of
+    """Flags of a word besides its fields' registers; ``length``, ``high``, ``low`` (halves of
     addr), ``ub``: these fields are not zero."""
 
     def __init__(self):
@@ -25,7 +25,7 @@ class WordLayout(data.StructLayout):
 
 
 class RowPort(wiring.Signature):
-    """Rows between memory and the unified buffer or the weights, as seen by who moves them.
+    """Row port between memory and the unified buffer or the weights, as seen by the mover.
 
     Members
     -------
@@ -49,8 +49,8 @@ class RowPort(wiring.Signature):
 
 
 class Mover(wiring.Component):
-    """One word and one burst of a transfer at a time, the second asked for while the first is
-    answered; a word that is wanted goes before the next burst.
+    """Row mover: one word and one burst of a transfer at a time, the second requested while the
+    first is answered; a word that is wanted goes before the next burst.
 
     Vectors are beats of four bytes; addresses are kept in beats. Twelve cycles go by from a word
     wanted to a word there; that the requests overlap leaves memory time for a transfer beside them.

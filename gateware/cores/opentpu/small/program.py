@@ -51,7 +51,7 @@ def _constants(params):
 
 
 def microprogram(params):
-    """The :class:`~.program.Microprogram` of a build."""
+    """Assembles the :class:`~quintet.gateware.microcode.program.Microprogram` of a build."""
     return Microprogram(MACHINE, PARTS, constants=_constants(params), entries=_ENTRIES)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OPU engine.
+"""Pipelined OPU engine.
 
 ::
 
@@ -44,7 +44,7 @@ _CODE = ISA.fault_codes
 
 
 class PipelinedEngine(Engine):
-    """OPU engine with two queues (docs/isa/opu.md, section 9).
+    """Pipelined OPU engine with two queues (docs/isa/opu.md, section 9).
 
     ``beat_bytes`` is no more than ``pi`` elements of ifm.
 

@@ -59,7 +59,7 @@ def span_of(m, params, is_op, config, derived):
 
 
 def fill_entries(m, *, conv, transfer, is_op, fields, config, derived, board, more):
-    """Everything that a convolution and a transfer take along, from the instruction at hand and the
+    """Fills the queue entries of a convolution and a transfer from the current instruction and the
     configuration.
 
     Parameters

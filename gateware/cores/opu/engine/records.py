@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Queue records: a convolution or a transfer, each with its configuration and its dependencies."""
+"""Queue records of convolutions and transfers, each with its configuration and its dependencies."""
 
 from amaranth.lib import data, enum
 
@@ -32,20 +32,20 @@ class DMAKind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 def need_layout():
-    """An older instruction that must be over first: its number, and whether there is one at all
-    (``fresh``)."""
+    """Layout of a dependency: number of an older instruction that must be over first, and
+    whether there is one at all (``fresh``)."""
     return data.StructLayout({"fresh": 1, "number": NUMBER_BITS})
 
 
 def passed(count, need):
-    """Whether ``need`` is met once ``count`` instructions (modulo) are over. Numbers are less than
-    half their range apart."""
+    """Whether a dependency ``need`` is met once ``count`` instructions (modulo) are over.
+    Numbers are less than half their range apart."""
     distance = (count - need.number - 1)[:NUMBER_BITS]
     return ~need.fresh | ~distance[-1]
 
 
 def conv_entry(params):
-    """A convolution that waits.
+    """Layout of a queued convolution.
 
     Members
     -------
@@ -72,7 +72,7 @@ def conv_entry(params):
 
 
 def dma_entry(params):
-    """A transfer that waits.
+    """Layout of a queued transfer.
 
     Members
     -------

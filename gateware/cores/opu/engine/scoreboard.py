@@ -32,7 +32,7 @@ __all__ = ["Scoreboard"]
 
 
 class Scoreboard(wiring.Component):
-    """Needs of the next instruction, and what the units have done.
+    """Scoreboard: dependencies of the next instruction, and progress of the units.
 
     The outputs stand two cycles after the last change; the decoder looks at most every other cycle.
 

@@ -13,8 +13,8 @@ _WORD = 62  # bits that may be used of an int64, so that a sum of two still fits
 
 
 def dot(window, taps):
-    """S of section 4.4: [rows, columns, channels] x [outputs, channels] -> int64 [rows, columns,
-    outputs]."""
+    """Dot product S of section 4.4: [rows, columns, channels] x [outputs, channels] -> int64
+    [rows, columns, outputs]."""
     rows, columns, channels = window.shape
     return (window.reshape(-1, channels) @ taps.T).reshape(rows, columns, -1)
 
@@ -24,8 +24,8 @@ def _clamp(x, limits):
 
 
 def shifted(sums, places, types):
-    """``S * 2^places``, ties up, clamped to ``types.term_bits``: exactly what ``conv`` and
-    ``conv.acc`` add.
+    """Shifted dot product: ``S * 2^places``, ties up, clamped to ``types.term_bits``, as ``conv``
+    and ``conv.acc`` add it.
 
     Clamping loses nothing: a term that it cuts saturates any sum with a value of OTYPE.
     """
@@ -44,12 +44,14 @@ def _limits(bits):
 
 
 def conv_acc(before, sums, f, types):
-    """``kappa_O(before + S * 2^f)``; ``before`` 0 for ``conv``."""
+    """Result of ``conv`` and ``conv.acc``: ``kappa_O(before + S * 2^f)``; ``before`` 0 for
+    ``conv``."""
     return _clamp(before + shifted(sums, f, types), types.ofm_range)
 
 
 def conv_bias(bias, sums, f, b, types):
-    """``kappa_O(bias * 2^b + S * 2^f)``: one rounding, of the exact sum. ``bias`` is [outputs]."""
+    """Result of ``conv.bias``: ``kappa_O(bias * 2^b + S * 2^f)``, one rounding of the exact sum.
+    ``bias`` is [outputs]."""
     cut = max(-f, -b, 0)  # fraction bits of the exact sum
     if max(types.dot_bits + f + cut, types.bias + b + cut, cut) > _WORD:
         sums, bias = sums.astype(object), bias.astype(object)
@@ -60,12 +62,12 @@ def conv_bias(bias, sums, f, b, types):
 
 
 def requantise(sums, types):
-    """A of section 4.5: ``kappa_I(ofm * 2^(delta_I - delta_O))``."""
+    """Requantisation A of section 4.5: ``kappa_I(ofm * 2^(delta_I - delta_O))``."""
     return _clamp(sums + (1 << types.store_shift - 1) >> types.store_shift, types.ifm_range)
 
 
 def activate(x, act):
-    """Step ``act`` of section 4.5: 0 none, 1 ReLU, 2 leaky ReLU."""
+    """Activation ``act`` of section 4.5: 0 none, 1 ReLU, 2 leaky ReLU."""
     if act == 1:
         return np.maximum(x, 0)
     if act == 2:
@@ -74,7 +76,7 @@ def activate(x, act):
 
 
 def pool(x, window):
-    """Step ``pool``: ``window`` = (rows, columns, row stride, column stride); left-over rows and
+    """Max pooling: ``window`` = (rows, columns, row stride, column stride); left-over rows and
     columns are dropped."""
     high, wide, down, right = window
     rows, columns = (x.shape[0] - high) // down + 1, (x.shape[1] - wide) // right + 1

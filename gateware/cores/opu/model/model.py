@@ -25,7 +25,7 @@ class SelfModifyingProgram(UserWarning):
 
 
 class Model(machine.Model):
-    """OPU, instruction by instruction.
+    """Golden model of the OPU, instruction by instruction.
 
     What a run counts (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an
     instruction that faults counts nothing (a core may have counted bytes moved before a bus error):

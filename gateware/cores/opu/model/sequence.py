@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The registers of an OPU, what of its buffers is valid, and every fault but ``bus``: all that
-follows from the program without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure
+"""Configuration state of an OPU, valid contents of its buffers, and every fault but ``bus``: all
+that follows from the program without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure
 Python.
 
 Golden model, assembler, host and tests walk through a program with the one :class:`Sequence` here.
@@ -25,7 +25,7 @@ _SHAPE_IFM, _SHAPE_OFM, _SHAPE_KER, _MEM_IFM, _MEM_OFM = 1, 2, 4, 8, 16
 
 
 class Array(NamedTuple):
-    """A range of memory: ``address`` in main memory (ISA address where no region table is known)
+    """Range of memory: ``address`` in main memory (ISA address where no region table is known)
     and ``span``, bytes from the first to the last element."""
 
     address: int
@@ -33,7 +33,7 @@ class Array(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One instruction that raises no fault by itself."""
+    """Executed instruction that raises no fault by itself."""
 
     mnemonic: str
     values: dict
@@ -82,7 +82,7 @@ class Regions:
 
 
 class _Untranslated:
-    """ISA addresses as they are: for programs whose region table is not known."""
+    """Identity translation of ISA addresses, for programs whose region table is not known."""
 
     def translate(self, region, unit, span):
         return Array(geometry.isa_address(region, unit), span)
@@ -105,7 +105,7 @@ def _decode(word):
 
 
 class Sequence:
-    """The machine without its data.
+    """Control model of the OPU: everything but its data.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ class Sequence:
         return copy(self)
 
     def reset(self):
-        """What every start does (section 2.1)."""
+        """State at a start (section 2.1)."""
         self.ifm = self.ofm = self.ker_n = self.ifm_mem_w = self.ofm_mem = None
         self.ifm_region = self.ker_region = self.bias_region = self.ofm_region = 0
         self.stride, self.shift, self.pool = (1, 1), (0, 0), (1, 1, 1, 1)
@@ -145,7 +145,7 @@ class Sequence:
         self.valid = 0
 
     def step(self, word):
-        """Carries out ``word``.
+        """Executes ``word``.
 
         Returns
         -------

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's buffers of 16-bit words: an SPRAM, or block RAM where there is none."""
+"""Buffers of the small OPU engine: 16-bit words in an SPRAM, or in block RAM where there is
+none."""
 
 from amaranth import Module, Mux
 from amaranth.lib import memory, wiring
@@ -11,8 +12,9 @@ __all__ = ["Buffer"]
 
 
 class Buffer(wiring.Component):
-    """What was read stands from the cycle after to the next access. In an SPRAM, which reads or
-    writes, it is undefined after a write; block RAM does both in one cycle, at two addresses.
+    """Buffer memory. Read data stand from the cycle after to the next access. In an SPRAM, which
+    reads or writes, they are undefined after a write; block RAM does both in one cycle, at two
+    addresses.
 
     Parameters
     ----------

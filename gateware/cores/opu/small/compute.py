@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's buffers and loops: ifm, ker and ofm in SPRAM or block RAM; weights,
+"""Buffers and loops of the small OPU engine: ifm, ker and ofm in SPRAM or block RAM; weights,
 convolutions, stores."""
 
 from types import SimpleNamespace
@@ -22,8 +22,8 @@ KER_LINE = 1024
 
 
 class ComputeUnit(wiring.Component):
-    """Convolves a tap: for each position, its chunks of 16 channels; for each chunk, all output
-    channels, one a cycle.
+    """Convolution of a tap: for each position, its chunks of 16 channels; for each chunk, all
+    output channels, one per cycle.
 
     A chunk is gathered two elements a cycle while the one before is used; where a position has one
     chunk and ofm is read and written, a channel takes two cycles. What ``@shape``, ``@stride``,

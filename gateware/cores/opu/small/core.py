@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OPU engine, for an iCE40: sixteen products a cycle, everything else in turn.
+"""Small OPU engine, for an iCE40: sixteen products per cycle, everything else serial.
 
 ::
 
@@ -35,7 +35,7 @@ _REGION_TABLE = 0x100 // 4  # words
 
 
 class SmallEngine(Engine):
-    """OPU engine (docs/isa/opu.md) for builds with ``engine = "small"``.
+    """Small OPU engine (docs/isa/opu.md) for builds with ``engine = "small"``.
 
     Members
     -------
@@ -48,7 +48,7 @@ class SmallEngine(Engine):
 
     @staticmethod
     def spram_blocks(params):
-        """ifm and ker in one, ofm in one; none where products are logic."""
+        """SPRAM blocks: one for ifm and ker, one for ofm; none where products are logic."""
         return 2 if params["multiplier"] == "dsp" else 0
 
     def prepare(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's sixteen products: weights in block RAM, a chunk of one position kept in the
-multipliers."""
+"""Dot product of the small OPU engine: sixteen products; weights in block RAM, a chunk of one
+position kept in the multipliers."""
 
 from amaranth import Cat, Module, Signal, signed
 from amaranth.lib import wiring
@@ -17,7 +17,7 @@ PI = 16
 
 
 class DotProduct(wiring.Component):
-    """Sixteen products and their sum a cycle.
+    """Dot product unit: sixteen products and their sum per cycle.
 
     Parameters
     ----------

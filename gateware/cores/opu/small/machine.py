@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: one 32-bit adder, its registers and its program in block RAM
-(:mod:`.instructions`)."""
+"""Microcoded controller of the small OPU engine: one 32-bit adder, its registers and its program
+in block RAM (:mod:`.instructions`)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
@@ -24,7 +24,8 @@ _STALLABLE = (
 
 
 class MicroMachine(StagedMachine):
-    """Runs the microprogram: a micro-instruction a cycle, in two stages (operand read, execution).
+    """Microcoded controller: a micro-instruction per cycle, in two stages (operand read,
+    execution).
 
     Parameters
     ----------

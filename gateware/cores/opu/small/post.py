@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's requantisation, activation, residual, pooling and packing: a channel a cycle
-(specification, section 4.5)."""
+"""Post-processing of the small OPU engine: requantisation, activation, residual, pooling and
+packing, a channel per cycle (specification, section 4.5)."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -13,7 +13,7 @@ __all__ = ["PoolPort", "PostUnit"]
 
 
 class PoolPort(wiring.Signature):
-    """Pool, a value for each channel, as seen by who uses it.
+    """Port of the pooling memory, a value for each channel, as seen by its user.
 
     Members
     -------
@@ -39,7 +39,8 @@ def _clamped(value):
 
 
 class PostUnit(wiring.Component):
-    """Goes over the channels of a position, one *run* for each place of a pooling window.
+    """Post-processing unit: goes over the channels of a position, one *run* for each place of a
+    pooling window.
 
     Members
     -------

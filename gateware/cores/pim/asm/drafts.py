@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cores, their groups and their code as sources declare them (specification, sections 3.5 and 3.7).
-Pure Python."""
+"""Declarations of a source: cores, their groups and their code (specification, sections 3.5 and
+3.7). Pure Python."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,8 +34,7 @@ LIMITS = {
 
 
 class SourceError(ValueError):
-    """Something is wrong with a source; one line, without the place. ``place``: where, if the one
-    who raises it knows."""
+    """An error in a source; one line, without the place. ``place``: where, if it is known."""
 
     def __init__(self, message, place=None):
         super().__init__(message)
@@ -44,7 +43,7 @@ class SourceError(ValueError):
 
 @dataclass
 class GroupDraft:
-    """A group as declared; ``weights``, ``bias``: arrays, or lists of inline values in order."""
+    """Declared group; ``weights``, ``bias``: arrays, or lists of inline values in order."""
 
     rows: int
     cols: int
@@ -59,7 +58,7 @@ class GroupDraft:
 
 @dataclass
 class CoreDraft:
-    """What is declared of a core, beside its code."""
+    """Declarations of a core, beside its code."""
 
     mode: int = 0
     wait_mode: int = 0
@@ -72,7 +71,7 @@ class CoreDraft:
 
 @dataclass
 class Block:
-    """Many instructions at once, in a section: uint64 ``words``. ``lines``: source line of the
+    """Block of many instructions in a section: uint64 ``words``. ``lines``: source line of the
     first, if each has its own; ``raw``: they are not checked against groups and cores."""
 
     words: Any
@@ -82,12 +81,12 @@ class Block:
 
 
 def drafts(assembler):
-    """Number of a core -> :class:`CoreDraft`, of those mentioned."""
+    """Declared cores by number, as :class:`CoreDraft`."""
     return assembler.state.setdefault("cores", {})
 
 
 def core_of(section):
-    """Number of the core that a section belongs to; what stands before the first ``.core`` is core
+    """Number of the core that a section belongs to; code in front of the first ``.core`` is core
     0's."""
     return 0 if section.name is None else section.name
 

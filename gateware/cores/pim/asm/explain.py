@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a run of PIM ended, in words."""
+"""Explanation of the place where a run of PIM ended, in words."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From declared groups to those of the image, and what may be wrong with them (specification,
+"""Group builder: declared groups to those of the image, with their checks (specification,
 sections 3.5 to 3.7)."""
 
 import numpy as np
@@ -74,7 +74,7 @@ def _limit(params, name, otherwise):
 
 
 def finish_groups(number, draft, xb_rows, xb_cols, params, warn):
-    """The :class:`Group` objects of a core, in order.
+    """Builds the :class:`Group` objects of a core, in order.
 
     Parameters
     ----------

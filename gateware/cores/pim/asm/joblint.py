@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a job may not ask of PIM (specification, sections 3.6 and 7): refused before anything
-starts."""
+"""Job checks of PIM (specification, sections 3.6 and 7), before anything starts."""
 
 from ..image.reading import TableFault, read_tables
 

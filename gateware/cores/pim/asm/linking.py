@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the program image of what was assembled (specification, sections 3.5 and 3.6)."""
+"""Linker: makes the program image of an assembled source (specification, sections 3.5 and 3.6)."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The disassembler of PIM's program images: what it prints assembles to the identical image
+"""Disassembler of PIM's program images: its text assembles to the identical image
 (specification, section 3.5)."""
 
 import numpy as np

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code in the packed form (specification, section 3.3)."""
+"""Packed code form (specification, section 3.3)."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ __all__ = ["pack", "pack_program"]
 
 
 def pack(image):
-    """An image whose cores' code is packed.
+    """Image with the code of all cores in packed form.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def pack(image):
 
 
 def pack_program(software, program, params=None):
-    """The pass ``packed`` of ``quintet asm``: a ``Program`` of the packed image."""
+    """Pass ``packed`` of ``quintet asm``: a ``Program`` of the packed image."""
     from ....isa.asm.errors import AsmWarning
     from ....isa.asm.program import Program
     from ..exchange.importing import whole_file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long runs of instructions as the disassembler prints them, read many times as fast as other text.
+"""Fast reader of long runs of instructions in the disassembler's canonical form.
 
 Only what has one meaning is taken: canonical mnemonics, plain decimal numbers, one blank behind
 each comma. Anything else is left to the assembler, with its messages.
@@ -191,7 +191,7 @@ def _forms():
 
 
 class QuickText:
-    """``Software.bulk`` of PIM."""
+    """Fast reader: ``Software.bulk`` of PIM."""
 
     def __init__(self):
         self._forms = _forms()
@@ -215,5 +215,5 @@ class QuickText:
 
     @staticmethod
     def emit(assembler, words, place):
-        """Appends what :meth:`read` gave."""
+        """Appends the result of :meth:`read`."""
         assembler.section.items.append(Block(words, place, lines=True))

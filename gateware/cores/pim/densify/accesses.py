@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the instructions of a resolved program read and write, and how long they take (for
-``densify``)."""
+"""Memory accesses and durations of the instructions of a resolved program (for ``densify``)."""
 
 from typing import NamedTuple
 
@@ -14,8 +13,8 @@ _SINGLY = frozenset((19, 20))
 
 
 class Range(NamedTuple):
-    """Bytes ``low`` to ``high`` (exclusive). ``operand``: index of the operand that alone says
-    where they lie, or ``None``."""
+    """Byte range from ``low`` to ``high`` (exclusive). ``operand``: index of the operand that
+    alone says where they lie, or ``None``."""
 
     low: int
     high: int
@@ -23,7 +22,7 @@ class Range(NamedTuple):
 
 
 class Access(NamedTuple):
-    """One instruction.
+    """Memory accesses and duration of one instruction.
 
     Attributes
     ----------
@@ -46,12 +45,12 @@ class Access(NamedTuple):
     takes: int = 1
 
     def inside(self, size):
-        """Whether all that it touches lies in local memory of ``size`` bytes."""
+        """Whether all of its ranges lie in local memory of ``size`` bytes."""
         return all(0 <= r.low <= r.high <= size for r in (*self.reads, self.write) if r is not None)
 
 
 def crosses(a, b):
-    """Whether two ranges have a byte in common; ``None`` has none."""
+    """Whether two ranges overlap; ``None`` overlaps with none."""
     return a is not None and b is not None and a.low < b.high and b.low < a.high
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rewrites streams to fewer instructions with the same effect: registers keep their values, offsets
-reach other addresses, ReLU and bias go into the multiplication, copies are not made where the
-original can be read, and units wait less for each other.
+"""Code size optimiser: streams with fewer instructions and the same effect. Registers keep their
+values, offsets reach other addresses, ReLU and bias go into the multiplication, copies are not made
+where the original can be read, and units wait less for each other.
 
 The effect of a program that runs to its end is what it leaves in global memory, local memories and
 event registers; scalar registers and widths at the end are not part of it. Compiled streams are
@@ -47,8 +47,8 @@ _WIDTHS = {
 
 
 class _Writer:
-    """Gives steps their registers again. ``mode``: code form, which decides about offsets and
-    immediates."""
+    """Register allocator: gives steps their registers again. ``mode``: code form, which decides
+    about offsets and immediates."""
 
     def __init__(self, mode, widths, steps):
         self.mode, self.widths, self.words = mode, widths, []
@@ -248,7 +248,7 @@ def _written(core, draft, steps):
 
 
 def densify(image, params=None, constants=()):
-    """An image whose programs are shorter and do the same.
+    """Image whose programs are shorter and have the same effect.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ def densify(image, params=None, constants=()):
 
 
 def densify_program(software, program, params=None):
-    """The pass ``densify`` of ``quintet asm``: a ``Program`` of the denser image."""
+    """Pass ``densify`` of ``quintet asm``: a ``Program`` of the denser image."""
     from ....isa.asm.errors import AsmWarning
     from ....isa.asm.program import Program
     from ..asm.listing import image_of

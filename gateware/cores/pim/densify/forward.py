@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads what ``lmv`` copied where it came from, and leaves out copies that no one reads (for
+"""Copy forwarding: reads copied data at their origin, and removes copies that no one reads (for
 ``densify``)."""
 
 import numpy as np
@@ -13,8 +13,8 @@ _MOST = 16
 
 
 def forward(steps, groups):
-    """Turns the sources of ``steps`` to what was copied to where they read, as long as neither copy
-    nor original is overwritten.
+    """Redirects sources of ``steps`` to the origin of copied data, as long as neither copy nor
+    original is overwritten.
 
     An instruction whose result lies on either keeps its source: order within one instruction
     matters there.
@@ -52,9 +52,9 @@ def forward(steps, groups):
 
 
 def drop_dead(steps, groups, size):
-    """``steps`` without the ``lmv`` and ``lldi`` whose bytes are all overwritten before they are
-    read; ``size``: bytes of local memory, all of which are looked at in the end. Ranges outside it,
-    or a group that does not exist: nothing is left out."""
+    """Dead-store elimination: ``steps`` without the ``lmv`` and ``lldi`` whose bytes are all
+    overwritten before they are read; ``size``: bytes of local memory, all of which are live at
+    the end. Ranges outside it, or a group that does not exist: nothing is left out."""
     accesses = [access_of(step, groups) for step in steps]
     if not all(a is not None and a.inside(size) for a in accesses):
         return steps

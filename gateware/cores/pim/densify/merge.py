@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Merges ReLU and bias into the multiplication in front of them (for ``densify``)."""
+"""Operator fusion: merges ReLU and bias into the multiplication in front of them (for
+``densify``)."""
 
 from dataclasses import replace
 
@@ -14,8 +15,8 @@ __all__ = ["Contents", "merge"]
 
 
 class Contents:
-    """What is known of local memory: bytes, and which of them. ``constants``: pairs (GMem address,
-    bytes) that never change."""
+    """Known contents of local memory: bytes, and which of them. ``constants``: pairs (GMem
+    address, bytes) that never change."""
 
     def __init__(self, size, constants=()):
         self.bytes, self.known = np.zeros(size, np.uint8), np.zeros(size, bool)
@@ -29,7 +30,7 @@ class Contents:
             self.bytes[address : address + size] = data
 
     def after(self, step, access):
-        """Follows a step with its :class:`~.accesses.Access`."""
+        """Updates the contents after a step with its :class:`~.accesses.Access`."""
         op, written = step.op, access.write
         if written is None:
             return
@@ -102,7 +103,7 @@ def _with_bias(groups, number, bias, most, widths):
 
 
 def merge(steps, groups, contents, params):
-    """Steps with ReLU and bias merged; groups that this needs are appended to ``groups``.
+    """Steps with ReLU and bias merged; new groups that this needs are appended to ``groups``.
 
     A ReLU is merged where it works in place on the whole result. A bias is merged where it is
     known, is added in place to the whole result, and nothing can saturate before.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Orders instructions so that units work side by side and results are waited for less (for
-``densify``).
+"""Instruction scheduler: orders instructions so that units work in parallel and wait less for
+results (for ``densify``).
 
 The machine issues in order and waits where an instruction depends on one under way. So the
 instruction that can start first comes next, of a few that follow in the program, by the cycles of
@@ -23,7 +23,7 @@ _IN_FLIGHT = 4
 
 @dataclass
 class Draft:
-    """A core's program to be ordered: its steps, and the groups that they name."""
+    """Program of a core to be scheduled: its steps, and the groups that they name."""
 
     steps: list
     groups: list
@@ -31,7 +31,7 @@ class Draft:
 
 @dataclass(eq=False)
 class _Waiting:
-    """An instruction that is looked at, or under way."""
+    """Instruction that is considered, or in flight."""
 
     step: Step
     access: Access
@@ -47,7 +47,7 @@ class _Waiting:
 
 
 class _Touched:
-    """Ranges of global memory that other cores touch."""
+    """Ranges of global memory that other cores access."""
 
     def __init__(self, ranges):
         self.lows, self.highs = [], []
@@ -98,7 +98,7 @@ def _depends(late, early, kept):
 
 
 class _Machine:
-    """What the units of a core do, by the cycles of :class:`~.accesses.Access`."""
+    """Timing model of a core's units, by the cycles of :class:`~.accesses.Access`."""
 
     def __init__(self):
         self.now, self.free, self.under_way = 0, {}, []
@@ -154,16 +154,16 @@ def _ordered(accesses, steps, others, kept):
 
 
 def meetings(steps):
-    """``(opcode, other core, bytes)`` of sends and receives; ``None`` if the program waits for
-    events, too."""
+    """Rendezvous of a program: ``(opcode, other core, bytes)`` of sends and receives; ``None``
+    if the program waits for events, too."""
     if any(step.op in (31, 32) for step in steps):
         return None
     return [(step.op, step.word >> 11 & 1023, step.count) for step in steps if step.op in (29, 30)]
 
 
 def completes(meetings_of):
-    """Whether cores with these :func:`meetings` all come to their end; ``None`` among them: it
-    cannot be told, so no."""
+    """Deadlock check: whether cores with these :func:`meetings` all come to their end; ``None``
+    among them: it cannot be told, so no."""
     if None in meetings_of:
         return False
     at = [0] * len(meetings_of)
@@ -185,7 +185,7 @@ def completes(meetings_of):
 
 
 def reorder(drafts, lanes, size, kept):
-    """Steps of every core, ordered.
+    """Scheduled steps of every core.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The PIM engine: N processors, what joins them, and LOAD.
+"""Many-core PIM engine: N processors, their interconnect, and LOAD.
 
 ::
 
@@ -45,7 +45,7 @@ _OFFSETS = {r.name: r.offset // 4 for r in ISA.registers}
 
 
 class ManyCoreEngine(Engine):
-    """PIM machine (docs/isa/pim.md).
+    """Many-core PIM engine (docs/isa/pim.md).
 
     Members
     -------

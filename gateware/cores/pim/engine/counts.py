@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Performance counters of the machine and of its cores (specification, section 7)."""
+"""Performance counters of the whole engine and of its processors (specification, section 7)."""
 
 from dataclasses import replace
 
@@ -17,7 +17,8 @@ _BYTES = 4
 
 
 def machine_control(params):
-    """The engine's control face: the machine's view, and one for each core of several."""
+    """Control interface of the engine: the view of the whole, and one for each of several
+    processors."""
     cores = params["cores"]
     more = bits_for(cores) if cores > 1 else 0
     own = {c.name: _BYTES if c.name.endswith("_bytes") else 1 for c in COUNTERS}
@@ -38,8 +39,8 @@ def machine_control(params):
 
 
 def count(m, *, params, states, running, control):
-    """Drives the counters' part of ``control`` from the states of the cores. Sums come two cycles
-    late, classes one.
+    """Drives the counters' part of ``control`` from the states of the processors. Sums come two
+    cycles late, classes one.
 
     A cycle is *work* if any matrix or vector unit works. Otherwise it belongs to the lowest core
     that is not finished; before RUN the machine waits for instructions. A finished core's cycles

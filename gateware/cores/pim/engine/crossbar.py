@@ -11,7 +11,7 @@ __all__ = ["Crossbar"]
 
 
 class Crossbar(wiring.Component):
-    """Every pair of cores at once: a selector of words in front of each receiver.
+    """Full crossbar between processors: a word multiplexer in front of each receiver.
 
     Nothing moves before both ends are at the rendezvous, so no word is ever held here, and there is
     no order of messages that the programs do not have: what can meet, meets in the cycle after both

@@ -13,7 +13,7 @@ PATIENCE = 24
 
 
 class DeadlockDetector(wiring.Component):
-    """Finds that every core that is not finished is blocked and none of them can go on.
+    """Deadlock detector: every core that is not finished is blocked, and none of them can go on.
 
     A core that is blocked asks for nothing but its rendezvous or its wait. Two that can meet do so
     in the cycle after both are there (``moving``), and a wait that holds is granted within 5 cycles

@@ -13,7 +13,7 @@ __all__ = ["EventFile", "Events"]
 
 
 class EventFile(wiring.Component):
-    """The event registers of one core: one memory behind one adder, which serves one request every
+    """Event registers of one core: one memory behind one adder, which serves one request every
     other cycle, in turn.
 
     So check and reset of a wait are one step whatever else comes (proved); a wait that does not
@@ -137,7 +137,7 @@ class EventFile(wiring.Component):
 
 
 class Events(wiring.Component):
-    """An :class:`EventFile` for each core, and the ways to them.
+    """Event network: an :class:`EventFile` for each core, and the routes to them.
 
     Parameters
     ----------

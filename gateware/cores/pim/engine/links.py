@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interfaces of a processor to the machine: crossbar, events, LOAD, state.
+"""Interfaces of a processor to the rest of the engine: crossbar, events, LOAD, state.
 
 All are signatures as the processor has them (``Out`` goes from the processor to the machine).
 Widths come from the parameters.
@@ -28,12 +28,12 @@ SIZE_BITS, EVENT_BITS, COUNT_BITS = 11, 10, 32
 
 
 def core_bits(params):
-    """Bits of the number of a core."""
+    """Width of a core number."""
     return bits_for(params["cores"] - 1)
 
 
 class CrossbarPort(wiring.Signature):
-    """Rendezvous with another core, and its bytes (section 4.4).
+    """Crossbar port: rendezvous with another core, and its bytes (section 4.4).
 
     Members
     -------
@@ -73,7 +73,7 @@ class CrossbarPort(wiring.Signature):
 
 
 class EventPort(wiring.Signature):
-    """sync and wait of one core (section 4.5).
+    """Event port: sync and wait of one core (section 4.5).
 
     Members
     -------
@@ -105,7 +105,7 @@ class EventPort(wiring.Signature):
 
 
 class StartLayout(data.StructLayout):
-    """What a core starts with; holds still from ``prime`` to the end of the run.
+    """Start state of a core; holds still from ``prime`` to the end of the run.
 
     Members
     -------
@@ -134,7 +134,7 @@ class StartLayout(data.StructLayout):
 
 
 class StartPort(wiring.Signature):
-    """The life of a run, as the processor sees it.
+    """Run control port, as the processor sees it.
 
     Members
     -------
@@ -172,7 +172,7 @@ class StartPort(wiring.Signature):
 
 
 class StatePort(wiring.Signature):
-    """What the machine is told by a processor, and what the debug registers look at.
+    """State report of a processor to the engine and its debug registers.
 
     Members
     -------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One processor: code buffer, issue, local memory, matrix, vector and transfer unit (sections 2 and
-9)."""
+"""Processor of the PIM engine: code buffer, issue, local memory, matrix, vector and transfer
+unit (sections 2 and 9)."""
 
 from amaranth import Module, Mux, ResetInserter, Signal
 from amaranth.lib import stream, wiring
@@ -44,7 +44,7 @@ _STATE = (
 
 
 class Processor(wiring.Component):
-    """A core of the machine.
+    """Processor: one core of the engine.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Saturation to any width, and how results become bytes (specification, section 2: element
+"""Saturation to any width, and packing of results into bytes (specification, section 2: element
 format)."""
 
 from amaranth import Cat, Const, Mux, Signal
@@ -8,8 +8,8 @@ __all__ = ["above", "byte_sources", "choose_bytes", "gathered", "pick", "saturat
 
 
 def thermometer(m, value, bits, name):
-    """Bit ``b`` says whether ``value`` (unsigned, 4 to 6 bits) is above ``b``. Made of shared
-    parts: a comparison each would take carry chains."""
+    """Thermometer decoder: bit ``b`` tells whether ``value`` (unsigned, 4 to 6 bits) is greater
+    than ``b``. Made of shared parts: a comparison each would take carry chains."""
     low, high = value[:3], value[3:]
     lows, over, equal = (
         Signal(8, name=f"{name}_low"),
@@ -39,14 +39,14 @@ def thermometer(m, value, bits, name):
 
 
 def above(m, biw, bits, name):
-    """Bits that the value of a saturated number of ``biw`` bits leaves to its sign: ``biw - 1`` and
-    above, of ``bits``."""
+    """Mask of the sign bits of a saturated number of ``biw`` bits: ``biw - 1`` and above, of
+    ``bits``."""
     return ~(thermometer(m, biw, bits + 1, name)[1:])
 
 
 def saturate(m, value, mask, bits, name, *, floor=0, wrap=None, top=None):
-    """``value`` (signed) clamped to the width that ``mask`` (see :func:`above`, of the value's
-    width) stands for, in ``bits`` bits.
+    """Saturated ``value`` (signed): clamped to the width that ``mask`` (see :func:`above`, of the
+    value's width) stands for, in ``bits`` bits.
 
     Where ``floor`` is true, negative values become 0 (not together with ``wrap``). Where ``wrap``
     is, the value is not clamped but taken modulo 2**width, its sign extended; ``top`` has the one
@@ -69,14 +69,14 @@ def saturate(m, value, mask, bits, name, *, floor=0, wrap=None, top=None):
 
 
 def byte_sources(word_bytes, lanes, byw):
-    """For elements of ``byw`` bytes packed into a word: a list of ``(lane, byte)`` for each byte of
-    the word, ``None`` where none is."""
+    """Packing of elements of ``byw`` bytes into a word: ``(lane, byte)`` for each byte of the
+    word, ``None`` where none is."""
     return [(k // byw, k % byw) if k // byw < lanes else None for k in range(word_bytes)]
 
 
 def pick(choices, select):
-    """One of ``choices`` (a dict number -> value, absent ones do not matter) by ``select``, as a
-    sum of products."""
+    """Multiplexer of ``choices`` (a dict number -> value, absent ones do not matter) by
+    ``select``, as a sum of products."""
     result = 0
     for number, value in choices.items():
         result = result | Mux(select == number, value, 0)
@@ -84,8 +84,8 @@ def pick(choices, select):
 
 
 def gathered(values, chosen):
-    """The one of ``values`` whose bit of ``chosen`` is set, 0 if none is: as many bits as the
-    widest, signs extended.
+    """One-hot multiplexer: the one of ``values`` whose bit of ``chosen`` is set, 0 if none is; as
+    wide as the widest, sign-extended.
 
     Wide selections cost half of what they do by a number where ``chosen`` comes out of registers.
     """
@@ -98,7 +98,7 @@ def gathered(values, chosen):
 
 
 def choose_bytes(choices, values, select):
-    """Bytes of a word packed in one of several ways.
+    """Byte multiplexer of a word that is packed in one of several ways.
 
     Parameters
     ----------

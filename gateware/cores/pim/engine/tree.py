@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arbiter tree: many memory ports behind few, so that no cycle's decision is among all of them."""
+"""Arbiter tree: many memory ports behind few, so that no single arbiter decides among all of
+them."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -16,8 +17,8 @@ MOST_PORTS, FEW_PORTS = 16, 4
 
 
 class PortTree(wiring.Component):
-    """``ports`` ports in front of at most four (more than 64: sixteen): wires while they are no
-    more, else arbiters of equal numbers of ports, with registers behind them.
+    """Arbiter tree of ``ports`` ports in front of at most four (more than 64: sixteen): wires while
+    they are no more, else arbiters of equal numbers of ports, with registers behind them.
 
     Parameters
     ----------

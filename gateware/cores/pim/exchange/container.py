@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The record container of one core, ``core_<id>.pim`` (specification, section 3.7), a whole file at
+"""Record container of one core, ``core_<id>.pim`` (specification, section 3.7), a whole file at
 a time."""
 
 import struct

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions of the JSON dialect to words and back (specification, section 3.7)."""
+"""Codec of the JSON dialect: instructions to words and back (specification, section 3.7)."""
 
 from collections import Counter
 
@@ -45,11 +45,11 @@ _PAIRS = {2: "rs1", 25: "rs1", 26: "rd"}
 
 
 class Problem(Exception):
-    """Why an instruction is none."""
+    """An instruction of the dialect that is refused."""
 
 
 class Encoder:
-    """Encodes instructions given as dicts.
+    """Encoder of instructions given as dicts.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Encoder:
         self.raw, self.kinds = raw, Counter()
 
     def tolerate(self, kind):
-        """Counts an oddity, or refuses it."""
+        """Counts a deviation, or refuses it."""
         if not self.raw:
             raise Problem(kind)
         self.kinds[kind] += 1

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes program images in the published forms, with a companion of groups (specification, section
-3.7)."""
+"""Exporter of program images to the published forms, with a companion file of groups
+(specification, section 3.7)."""
 
 import gzip
 import json
@@ -120,7 +120,7 @@ def _json_pieces(image, cores):
 
 
 def write_json(software, program, path):
-    """``.json`` or ``.json.gz``; groups go to ``groups.json`` (``.gz``) beside it."""
+    """Writes ``.json`` or ``.json.gz``; groups go to ``groups.json`` (``.gz``) beside it."""
     image, cores = _take(program, path)
     _write(path, _json_pieces(image, cores))
     if any(core.groups for core in image.cores):
@@ -129,7 +129,7 @@ def write_json(software, program, path):
 
 
 def write_folder(software, program, path):
-    """A folder of ``core_<id>.pim``, ``config.json`` and, with groups, ``groups.json``."""
+    """Writes a folder of ``core_<id>.pim``, ``config.json`` and, with groups, ``groups.json``."""
     image, cores = _take(program, path)
     folder = Path(path)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads published forms: JSON programs, folders and files of ``.pim`` containers, companions of
-groups (section 3.7)."""
+"""Reader of the published forms: JSON programs, folders and files of ``.pim`` containers,
+companion files of groups (section 3.7)."""
 
 import json
 import re
@@ -23,8 +23,8 @@ _MOST_CORES = 1024
 
 @dataclass
 class Foreign:
-    """A program as read: words (uint64) by core, ``config`` as it stands in the file, oddities
-    tolerated and their number."""
+    """Program in a published form, as read: words (uint64) by core, ``config`` as it stands in
+    the file, tolerated deviations and their number."""
 
     cores: dict
     config: dict = field(default_factory=dict)
@@ -195,8 +195,8 @@ def _read_folder(path, raw):
 
 
 def read_program(path, raw=False):
-    """A program in a published form: ``.json``, ``.gz`` (of the same), a folder, or one ``.pim``.
-    Raises :class:`SourceError`."""
+    """Reads a program in a published form: ``.json``, ``.gz`` (of the same), a folder, or one
+    ``.pim``. Raises :class:`SourceError`."""
     path = Path(path)
     if path.is_dir():
         return _read_folder(path, raw)
@@ -265,7 +265,7 @@ def _group(path, who, entry):
 
 
 def read_companion(path):
-    """Core -> list of :class:`GroupDraft`. Raises :class:`SourceError`."""
+    """Reads a companion file: core -> list of :class:`GroupDraft`. Raises :class:`SourceError`."""
     whole = _json(path)
     if not isinstance(whole, dict):
         raise SourceError(f"{path}: no groups, expected one object with core0, core1, ..")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Brings published forms into an assembly: ``.import``, ``.groups``, and program files named
-directly (section 3.7)."""
+"""Importer of published forms into an assembly: ``.import``, ``.groups``, and program files
+named directly (section 3.7)."""
 
 from pathlib import Path
 
@@ -167,7 +167,8 @@ def whole_file(name):
 
 
 def read_form(software, path, params=None):
-    """A program file in a published form, with the companion beside it. Raises ``AsmError``."""
+    """Reads a program file in a published form, with the companion beside it. Raises
+    ``AsmError``."""
     from ....isa.asm.assembler import Assembler
     from ....isa.asm.errors import AsmError
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whole code sections between bytes and 64-bit words, millions of instructions at a time
-(specification, section 3)."""
+"""Codec of whole code sections: bytes to 64-bit words and back, millions of instructions at a
+time (specification, section 3)."""
 
 import numpy as np
 
@@ -47,8 +47,8 @@ def narrow_words(words):
 
 
 def code_of(words, mode):
-    """The bytes of ``words`` (uint64 array) in ``mode`` 0, 1 or 2, each instruction in the shortest
-    form of its mode.
+    """Encodes ``words`` (uint64 array) in ``mode`` 0, 1 or 2, each instruction in the shortest form
+    of its mode.
 
     Raises
     ------
@@ -82,8 +82,8 @@ def code_of(words, mode):
 
 
 def words_of(code, mode, count=None):
-    """``(words, offsets)`` of ``code``: the 64-bit words, uint64, and the byte offset of each, then
-    that of the end, int64.
+    """Decodes ``code``: ``(words, offsets)``, the 64-bit words, uint64, and the byte offset of
+    each, then that of the end, int64.
 
     What is no whole instruction any more is left out; ``count`` ends the list earlier.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program image: what it holds, and its one writer (specification, section 3.6). ``reading.py``
-is its reader."""
+"""Program image: its contents, and its writer (specification, section 3.6). ``reading.py`` is
+its reader."""
 
 import struct
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ __all__ = [
 
 @dataclass
 class Group:
-    """A group of arrays. ``weights`` int8 (rows, cols) and ``bias`` int32 (cols,), or ``None``;
+    """Group of arrays. ``weights`` int8 (rows, cols) and ``bias`` int32 (cols,), or ``None``;
     ``arrays`` in grid order."""
 
     rows: int
@@ -37,8 +37,8 @@ class Group:
 
 @dataclass
 class CoreProgram:
-    """A core's entry: ``code`` as it lies in memory, ``count`` instructions in form ``mode`` (0, 1,
-    2), and its groups."""
+    """Program of a core: ``code`` as it lies in memory, ``count`` instructions in form ``mode``
+    (0, 1, 2), and its groups."""
 
     code: bytes = b""
     count: int = 0
@@ -53,8 +53,8 @@ class CoreProgram:
 
 @dataclass
 class Image:
-    """All cores, the geometry of their arrays, and GMem (``gmem_size`` 0: to the window's
-    limit)."""
+    """Program image: all cores, the geometry of their arrays, and GMem (``gmem_size`` 0: to the
+    window's limit)."""
 
     cores: list
     xb_rows: int = 64
@@ -68,7 +68,7 @@ class Image:
 
 
 def block_rows(rows, xb_rows):
-    """Rows of each block row of a group: ``xb_rows``, fewer in the last."""
+    """Number of rows of each block row of a group: ``xb_rows``, fewer in the last."""
     return [min(xb_rows, rows - k) for k in range(0, rows, xb_rows)]
 
 
@@ -102,7 +102,7 @@ def weights_from(data, rows, cols, xb_rows, xb_cols):
 
 
 class Writer:
-    """Lays out an image. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without;
+    """Image writer. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without;
     ``core_table``: offset of the cores' entries."""
 
     def __init__(self, image):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program image's one reader, with every check of LOAD (specification, sections 3.6 and 6,
-fault TABLE).
+"""Reader of program images, with every check of LOAD (specification, sections 3.6 and 6, fault
+TABLE).
 
 Order of the checks: the header's fields as they lie, then core by core its entry's fields and,
 entry by entry, the fields of its groups. A length that makes an offset run out of the image is
@@ -17,7 +17,7 @@ __all__ = ["CoreEntry", "GroupEntry", "Tables", "TableFault", "read_tables"]
 
 
 class TableFault(ValueError):
-    """A field of the image is wrong; ``detail`` is its offset in the image."""
+    """A field of the image that is wrong; ``detail`` is its offset in the image."""
 
     def __init__(self, detail, message):
         super().__init__(message)
@@ -43,6 +43,8 @@ class GroupEntry:
 
 @dataclass
 class CoreEntry:
+    """A core's entry as read."""
+
     code: int
     count: int
     code_bytes: int
@@ -57,6 +59,8 @@ class CoreEntry:
 
 @dataclass
 class Tables:
+    """Tables of an image as read."""
+
     size: int
     xb_rows: int
     xb_cols: int

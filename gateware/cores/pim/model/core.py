@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One core of the golden model: its state, and every instruction but what involves another core
-(sections 4 and 6)."""
+"""Golden model of one PIM core: its state, and every instruction but those that involve another
+core (sections 4 and 6)."""
 
 from typing import NamedTuple
 
@@ -18,8 +18,8 @@ _LOW = 0xFFFF_FFFF
 
 
 class Blocked(NamedTuple):
-    """What a core waits for: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core, or the
-    event register; bytes, or the value; and where the bytes lie."""
+    """Reason why a core is blocked: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core,
+    or the event register; bytes, or the value; and where the bytes lie."""
 
     op: str
     other: int
@@ -53,7 +53,7 @@ class Core:
         self.start(None)
 
     def start(self, entry, image=0, code=b"", keep_lmem=False):
-        """Registers, events and widths at the start of a run; ``entry`` is the core's
+        """Sets registers, events and widths at the start of a run; ``entry`` is the core's
         :class:`CoreEntry`, if it has any."""
         self.entry = entry
         self.regs = [0] * REGISTERS_PER_CORE
@@ -112,7 +112,7 @@ class Core:
 
     @property
     def done(self):
-        """Whether the program is at its end, as it should be."""
+        """Whether the program has reached its end."""
         return self.pc >= self._whole and self._ends_well
 
     @property
@@ -149,7 +149,7 @@ class Core:
         return self.counters["instructions"] - before
 
     def retire(self):
-        """Counts the instruction at ``pc``, which is complete, and moves on."""
+        """Counts the instruction at ``pc``, which is complete, and advances."""
         self.counters["instructions"] += 1
         self.counters[_KIND[self._steps[self.pc][0]]] += 1
         self.pc += 1

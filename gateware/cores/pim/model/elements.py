@@ -28,7 +28,7 @@ def formats(fi, fo, ibiw, obiw):
 
 
 def bytes_of(biw):
-    """Bytes of an element of ``biw`` bits."""
+    """Size in bytes of an element of ``biw`` bits."""
     return (biw + 7) // 8
 
 
@@ -44,20 +44,20 @@ def _signed(raw, biw):
 
 
 def load(memory, address, count, biw):
-    """``count`` elements at ``address``, int64."""
+    """Loads ``count`` elements at ``address``, int64."""
     byw = bytes_of(biw)
     return _signed(memory[address : address + count * byw].reshape(count, byw), biw)
 
 
 def gather(memory, address, stride, count, biw):
-    """``count`` elements from ``address`` on, ``stride`` elements apart, int64."""
+    """Loads ``count`` elements from ``address`` on, ``stride`` elements apart, int64."""
     byw = bytes_of(biw)
     places = address + np.arange(count, dtype=np.int64) * (stride * byw)
     return _signed(memory[places[:, None] + np.arange(byw)], biw)
 
 
 def store(memory, address, values, biw):
-    """Writes int64 ``values``, all of them in range of ``biw`` bits."""
+    """Stores int64 ``values``, all of them in range of ``biw`` bits."""
     byw = bytes_of(biw)
     raw = np.ascontiguousarray(values, dtype="<i8").view(np.uint8).reshape(-1, 8)[:, :byw]
     memory[address : address + raw.size] = raw.ravel()
@@ -68,7 +68,7 @@ def saturate(values, biw):
 
 
 def inner_product(a, b, obiw):
-    """Saturated sum of products, exact modulo 2^64."""
+    """Saturated inner product, exact modulo 2^64."""
     with np.errstate(over="ignore"):
         return saturate(np.array([np.sum(a * b)], dtype=np.int64), obiw)
 
@@ -113,7 +113,7 @@ def _vvsra(a, b, ibiw):
 
 
 class Widths:
-    """What an element-wise instruction needs beside its sources."""
+    """Widths of an element-wise instruction."""
 
     def __init__(self, ibiw, obiw, fi, fo, bound=0):
         self.ibiw, self.obiw, self.bound = ibiw, obiw, bound

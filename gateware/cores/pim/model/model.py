@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of the PIM machine: LOAD, all cores, rendezvous, events, deadlock
-(specification, 2 to 7). Integers."""
+"""Golden model of PIM: LOAD, all cores, rendezvous, events, deadlock (specification, 2 to 7).
+Integers."""
 
 import numpy as np
 
@@ -27,8 +27,8 @@ _COUNTERS = (
 
 
 class Model(machine.Model):
-    """PIM: every core runs until it blocks or ends, then the next; two that meet exchange their
-    bytes.
+    """Golden model of PIM: every core runs until it blocks or ends, then the next; two that meet
+    exchange their bytes.
 
     Counters, of the view that ``core_select`` names, over the instructions completed (one that
     faults counts nothing): ``instructions``, ``operations`` (rows*cols of each ``mvmul``, len of
@@ -164,7 +164,7 @@ class Model(machine.Model):
         return found
 
     def view(self, registers):
-        """Counters and read-only registers of the run before, as ``core_select`` and ``dbg_index``
+        """Counters and read-only registers of the last run, as ``core_select`` and ``dbg_index``
         are now."""
         self.reg |= {
             name: registers[name] & self._writable[name][0].mask

@@ -17,7 +17,7 @@ _FULL = STEPS.bit_length() - 1 + _FINE
 
 
 def activations(params, codes):
-    """The text."""
+    """Source text of the microprogram's part."""
     if not params["act_unit"]:
         return f"""
 op_vtanh: op_vsigm: ld OP; st T

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small PIM engine: one core, an element or a product at a time, and a microprogram for all the
-rest.
+"""Small PIM engine: one core, an element or a product at a time, and a microprogram.
 
 ::
 
@@ -37,7 +36,7 @@ _MACS_BITS = 21
 
 
 class SmallEngine(MicroEngine):
-    """Small engine, for builds with ``engine = "small"``.
+    """Small PIM engine, for builds with ``engine = "small"``.
 
     Members
     -------

@@ -9,7 +9,8 @@ __all__ = ["load"]
 
 
 def load(params, memory_size, codes):
-    """The text; it ends at ``begin``, with the core's entry in variables."""
+    """Source text of the microprogram's part; it ends at ``begin``, with the core's entry in
+    variables."""
     log_rows, log_cols = params["xb_rows"].bit_length() - 1, params["xb_cols"].bit_length() - 1
     magic = int.from_bytes(MAGIC, "little")
     return f"""

@@ -11,7 +11,7 @@ _LONGEST = 39
 
 
 def matrix(params, codes):
-    """The text."""
+    """Source text of the microprogram's part."""
     return f"""
 .also MACS ENTRY; .also BAND MOST; .also SHIFTS TAKEN; .also RELU PLACE; .also BIAS ID
 .also BIASED BIT; .also INNER FIRST

@@ -187,8 +187,8 @@ raise:  out CODE                                                        // A: co
 
 
 def microprogram(params, memory_size):
-    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in
-    bytes."""
+    """Assembles the :class:`~quintet.gateware.microcode.program.Microprogram` of a build;
+    ``memory_size`` in bytes."""
     codes = ISA.fault_codes
     parts = {
         "tables": _tables(),

@@ -28,7 +28,7 @@ def spram_blocks(params):
 
 
 class Store(wiring.Component):
-    """All of them at the places of :mod:`.instructions`.
+    """Memories of the small engine at the addresses of :mod:`.instructions`.
 
     Members
     -------

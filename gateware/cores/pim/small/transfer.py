@@ -8,7 +8,7 @@ __all__ = ["transfers"]
 
 
 def transfers(params, memory_size, codes):
-    """The text."""
+    """Source text of the microprogram's part."""
     lmem, scratch = params["lmem_bytes"], scratch_at(params)
     return f"""
 .also HI ENTRY; .also LO MOST; .also GOFF TAKEN; .also S PLACE

@@ -17,7 +17,7 @@ ACC_BITS = 40
 
 
 class Units(wiring.Component):
-    """What ``run`` of the microprogram asks for, one operation at a time.
+    """Units of the small engine: the operations of ``run``, one at a time.
 
     An element takes 4 cycles behind the first, n rows 2n + 4, a shift by 8n + k n + k + 1.
     Products: inputs come byte by byte, two cycles a row, the weights of two columns at once;

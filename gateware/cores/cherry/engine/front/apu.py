@@ -19,8 +19,9 @@ __all__ = ["AddressLayout", "AddressUnits", "RequestLayout"]
 
 
 class RequestLayout(data.StructLayout):
-    """An access: its ``unit``, the active ``loops`` of which the unit has a coefficient, the
-    ``versions`` of their iterations, and whether its contexts ``move`` with the loop ``along``."""
+    """Address request: its ``unit``, the active ``loops`` of which the unit has a coefficient,
+    the ``versions`` of their iterations, and whether its contexts ``move`` with the loop
+    ``along``."""
 
     def __init__(self):
         super().__init__(
@@ -35,8 +36,8 @@ class RequestLayout(data.StructLayout):
 
 
 class AddressLayout(data.StructLayout):
-    """``address`` of context 0's element (0, 0), ``step`` from context to context, strides;
-    elements modulo 2^18."""
+    """Address of an access: ``address`` of context 0's element (0, 0), ``step`` from context to
+    context, strides; elements modulo 2^18."""
 
     def __init__(self):
         super().__init__(
@@ -45,8 +46,8 @@ class AddressLayout(data.StructLayout):
 
 
 class AddressUnits(wiring.Component):
-    """Evaluates one access after the other: one multiplier, a cycle for the initial address and one
-    for each loop, pipelined.
+    """Address generator: evaluates one access after the other; one multiplier, a cycle for the
+    initial address and one for each loop, pipelined.
 
     Latency: 9 cycles (8 with the multiplier of logic) and one for each loop. Of at most
     :func:`~.hazards.depth` accesses neither is the request taken back nor the result taken away:

@@ -19,8 +19,8 @@ _LATENCY = 2
 
 
 class Fetch(wiring.Component):
-    """Hands on the words from ``target`` on, one a cycle; what lies behind the program's end is
-    undefined.
+    """Instruction fetch: delivers the words from ``target`` on, one per cycle; words behind the
+    program's end are undefined.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ class _State(enum.Enum, shape=5):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 class _Kind(enum.Enum, shape=4):  # type: ignore[call-arg]  # Amaranth's shape
-    """What is wrong with an instruction; 1 to 6: the reasons of fault ``state``."""
+    """Faults of an instruction; 1 to 6: the reasons of fault ``state``."""
 
     INSIDE = 1
     ACTIVE = 2

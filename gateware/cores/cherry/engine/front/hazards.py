@@ -15,13 +15,13 @@ DEPTH = 4
 
 
 def depth(params):
-    """Operations of a unit that are under way at most: two where each takes long, else
+    """Maximum number of operations in flight in a unit: two where each takes long, else
     :data:`DEPTH`."""
     return 2 if unhurried(params) else DEPTH
 
 
 class Progress(wiring.Component):
-    """Counts the slots that the units have fetched and finished.
+    """Progress counters: slots that the units have fetched and finished.
 
     Members
     -------
@@ -49,8 +49,8 @@ class Progress(wiring.Component):
 
 
 class ContextGate(wiring.Component):
-    """Says which slots of an operation may go: every wait of theirs is over. All combinational,
-    from registers; what it says is meant for a register that holds from the next cycle on.
+    """Interlock of contexts: tells which slots of an operation may start, every wait of theirs
+    being over. Combinational, from registers; its outputs are meant for a register.
 
     Parameters
     ----------
@@ -116,9 +116,9 @@ class ContextGate(wiring.Component):
 
 
 class EntryLayout(data.StructLayout):
-    """An operation under way: masks of the tiles that it reads and writes (bit 3r: private tiles of
-    register r, 3r + 1 and 3r + 2: its uniform ones), first slot, slots, the slot behind the last,
-    and the units whose positions passed a mark since it was issued."""
+    """Operation in flight: masks of the tiles that it reads and writes (bit 3r: private tiles of
+    register r, 3r + 1 and 3r + 2: its uniform ones), first slot, slots, the slot behind the
+    last, and the units whose positions passed a mark since it was issued."""
 
     def __init__(self):
         super().__init__(
@@ -127,8 +127,8 @@ class EntryLayout(data.StructLayout):
 
 
 class InFlight(wiring.Component):
-    """Operations of one unit that are under way, youngest first, and for which of them a new
-    operation must wait.
+    """In-flight operations of one unit, youngest first, and those that a new operation must wait
+    for.
 
     Parameters
     ----------

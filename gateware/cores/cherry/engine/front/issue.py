@@ -25,7 +25,7 @@ WRITTEN = 4
 
 
 class SnapshotLayout(data.StructLayout):
-    """Where a load or store stands, for its fault and for the counters.
+    """Snapshot of a load's or store's position, for its fault and for the counters.
 
     index; ``active`` loops and the ``versions`` of their iterations; ``inside`` an independent
     loop, ``along``
@@ -50,9 +50,9 @@ class SnapshotLayout(data.StructLayout):
 
 
 class IssuedLayout(data.StructLayout):
-    """An operation on its way to a unit: the fields of :func:`~..ops.header` but ``waits``, the
-    instruction's ``record``, masks of the tiles (as :class:`~.hazards.EntryLayout`), and of a load
-    or store the ``request`` for its address and its ``snapshot``."""
+    """Issued operation on its way to a unit: the fields of :func:`~..ops.header` but ``waits``,
+    the instruction's ``record``, masks of the tiles (as :class:`~.hazards.EntryLayout`), and of
+    a load or store the ``request`` for its address and its ``snapshot``."""
 
     def __init__(self):
         fields = header()
@@ -70,8 +70,8 @@ class IssuedLayout(data.StructLayout):
 
 
 class OpQueue(wiring.Component):
-    """A queue of :data:`~.hazards.DEPTH` operations in distributed RAM; never filled beyond that,
-    so what comes in is always taken.
+    """Instruction queue of :data:`~.hazards.DEPTH` operations in distributed RAM; it never
+    overflows, so it accepts in every cycle.
 
     Members
     -------
@@ -109,8 +109,8 @@ class OpQueue(wiring.Component):
 
 
 class OpPlace(wiring.Component):
-    """One operation in flip-flops: enough before a unit that holds the one at work, where two are
-    under way at most.
+    """Instruction queue of one operation in flip-flops, for units with at most two operations in
+    flight.
 
     Members
     -------
@@ -142,7 +142,8 @@ class OpPlace(wiring.Component):
 
 
 class Issue(wiring.Component):
-    """Takes one operation a cycle, and hands it to its unit with what it must wait for.
+    """Issue stage: accepts one operation per cycle, and sends it to its unit with the hazards that
+    it must wait for.
 
     At most :func:`~.hazards.depth` operations of a unit are under way. Positions are compared
     modulo 2^:data:`~..ops.POSITION`: an operation that may pass a multiple of 64 slots of its unit,

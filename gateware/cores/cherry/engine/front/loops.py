@@ -16,14 +16,14 @@ VERSION = 3
 
 
 class VersionsLayout(data.ArrayLayout):
-    """For each loop which of the latest values of its iteration counts."""
+    """Version of each loop's iteration: which of its latest values counts."""
 
     def __init__(self):
         super().__init__(unsigned(VERSION), LOOPS)
 
 
 class TopLayout(data.StructLayout):
-    """The innermost active loop.
+    """Innermost active loop.
 
     valid : there is one; loop : its record; independent; start, end :
         indices of its start and, unless ``far`` (nowhere), of its end
@@ -53,7 +53,7 @@ _KEPT = {"loop": 3, "start": INDEX, "end": INDEX, "far": 1, "last": 1, "iteratio
 
 
 class Loops(wiring.Component):
-    """The loop records of the resident programs, the stack of active loops, and the latest
+    """Loop stack: the loop records of the resident programs, the active loops, and the latest
     iterations of each.
 
     An operation under way refers to iterations that its loops have left behind meanwhile: each loop

@@ -16,7 +16,7 @@ __all__ = ["Class", "Predecode", "RecordLayout", "WORK", "WordFault"]
 
 
 class Class(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
-    """What the front end does with an instruction."""
+    """Class of an instruction in the front end."""
 
     OPERATION = 0
     NOTHING = 1
@@ -25,7 +25,7 @@ class Class(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 class WordFault(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
-    """Faults of a word by itself."""
+    """Stateless faults of an instruction word."""
 
     NONE = 0
     OPCODE = 1
@@ -34,7 +34,7 @@ class WordFault(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's sha
 
 
 class RecordLayout(data.StructLayout):
-    """A word and what it says.
+    """Predecoded instruction: the word and its class, unit, registers and faults.
 
     word : 18 bits; fault : :class:`WordFault`; kind : :class:`Class`
     independent : of a start: of an independent loop
@@ -75,7 +75,7 @@ WORK = {
 
 
 class Predecode(wiring.Component):
-    """Combinational.
+    """Predecoder, combinational.
 
     Members
     -------

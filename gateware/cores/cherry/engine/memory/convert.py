@@ -22,7 +22,8 @@ class Format(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 def from_fp32(bits):
-    """The element nearest to an IEEE binary32: 18 bits, combinational (a 17-bit increment)."""
+    """Converter from IEEE binary32 to an element, rounded to nearest: 18 bits, combinational (a
+    17-bit increment)."""
     sign, exponent, fraction = bits[31], bits[23:31], bits[:23]
     up = bits[13] & (bits[:13].any() | bits[14])
     finite = Cat((bits[14:31] + up)[:17], sign)
@@ -32,7 +33,7 @@ def from_fp32(bits):
 
 
 def from_bf16(bits):
-    """A bfloat16 as an element: 18 bits, combinational."""
+    """Converter from bfloat16 to an element: 18 bits, combinational."""
     exponent, fraction = bits[7:15], bits[:7]
     exact = Cat(Const(0, 2), bits)
     return Mux(
@@ -41,7 +42,8 @@ def from_bf16(bits):
 
 
 def to_bf16(x):
-    """The bfloat16 nearest to an element: 16 bits, combinational (a 15-bit increment)."""
+    """Converter from an element to bfloat16, rounded to nearest: 16 bits, combinational (a
+    15-bit increment)."""
     exponent, fraction = x[9:17], x[:9]
     up = x[1] & (x[0] | x[2]) & ~exponent.all()
     finite = Cat((x[2:17] + up)[:15], x[17])
@@ -53,7 +55,7 @@ def to_bf16(x):
 
 
 class UnitLayout(data.StructLayout):
-    """What moves at a time: an element, or two where ``both``; ``last`` of its row."""
+    """Transfer unit: an element, or two where ``both``; ``last`` of its row."""
 
     def __init__(self):
         super().__init__({"first": unsigned(18), "second": unsigned(18), "both": 1, "last": 1})
@@ -73,8 +75,8 @@ def _bits(fmt, lanes, both):
 
 
 class Unpacker(wiring.Component):
-    """Words of rows -> units of elements: a word a cycle, two units a word at most. Every row
-    begins with a word.
+    """Unpacker of DMA: words of rows to units of elements, a word per cycle, two units per word at
+    most. Every row begins with a word.
 
     Parameters
     ----------
@@ -197,8 +199,8 @@ class Unpacker(wiring.Component):
 
 
 class Packer(wiring.Component):
-    """Units of elements -> words of rows: a word a cycle. Every row begins with a word; unused bits
-    are 0.
+    """Packer of DMA: units of elements to words of rows, a word per cycle. Every row begins with a
+    word; unused bits are 0.
 
     Parameters
     ----------

@@ -25,13 +25,14 @@ _SETTLE = 3
 
 
 def dma_lanes(beat_bytes):
-    """Lanes of DMA that a port's speed asks for: two elements of bf16 come with a beat of a
-    word."""
+    """Number of DMA lanes that match a port's bandwidth: two elements of bf16 come with a beat
+    of a word."""
     return 2 if beat_bytes >= 4 else 1
 
 
 class Mover(wiring.Component):
-    """Executes descriptors: rows between main memory and MEM, with conversion, or a fill.
+    """DMA engine: executes descriptors, which move rows between main memory and MEM with
+    conversion, or fill.
 
     Elements go at the port's speed: a word of main memory a cycle, an element of a fill. Where
     elements of a pair share a bank (``mem_step`` a multiple of ``banks``), an element a cycle. A

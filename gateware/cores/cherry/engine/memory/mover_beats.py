@@ -21,7 +21,7 @@ def _log(beat_bytes):
 
 
 class WordsToBeats(wiring.Component):
-    """Words -> beats of the bursts that were asked for, at most a word and a beat a cycle.
+    """Width converter: words to beats of the requested bursts, at most a word and a beat per cycle.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ FAULTS = {"window": 5, "bus": 6, "dma_range": 21}
 
 
 class MoverOp(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
-    """Operations of descriptors."""
+    """Operation codes of descriptors."""
 
     NONE = 0
     IN = 1
@@ -28,9 +28,9 @@ class MoverOp(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 class DescriptorLayout(data.StructLayout):
-    """A descriptor, checked: ``op`` 1 to 3, ``main`` and ``pitch`` multiples of 4 (a fill's
-    ``main`` is the pattern), ``cols`` and ``rows`` at least 1; MEM addresses and distances modulo
-    2^18."""
+    """Checked descriptor: ``op`` 1 to 3, ``main`` and ``pitch`` multiples of 4 (a fill's
+    ``main`` is the pattern), ``cols`` and ``rows`` at least 1; MEM addresses and distances
+    modulo 2^18."""
 
     def __init__(self):
         super().__init__(
@@ -49,14 +49,15 @@ class DescriptorLayout(data.StructLayout):
 
 
 class RecordLayout(data.StructLayout):
-    """A request that went out: ``address`` of its first word (in words), ``words`` less one."""
+    """Record of an issued request: ``address`` of its first word (in words), ``words`` less one."""
 
     def __init__(self):
         super().__init__({"address": unsigned(30), "words": unsigned(6)})
 
 
 class Rows(wiring.Component):
-    """Checks row after row, a few ahead of their elements, and asks for their words in bursts.
+    """Row generator: checks row after row, a few ahead of their elements, and requests their words
+    in bursts.
 
     A row whose elements all lie in MEM without passing 2^18 is found in three cycles; any other is
     looked at element by element.

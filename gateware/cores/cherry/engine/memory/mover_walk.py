@@ -20,8 +20,8 @@ _DEPTH = 16
 
 
 class Walk(wiring.Component):
-    """Moves units of elements between streams and MEM. With two lanes, bf16 and packed move in
-    pairs; a pair whose elements share a bank takes two cycles.
+    """MEM address walk of DMA: moves units of elements between streams and MEM. With two lanes,
+    bf16 and packed move in pairs; a pair whose elements share a bank takes two cycles.
 
     Parameters
     ----------

@@ -22,12 +22,12 @@ _ELEMENT = 18
 
 
 def row_bits(params):
-    """Bits of a row's number: element a lies in bank a mod ``banks``, row a div ``banks``."""
+    """Width of a bank's row number: element a lies in bank a mod ``banks``, row a div ``banks``."""
     return params["log_mem"] - exact_log2(params["banks"])
 
 
 class BankFace(wiring.Signature):
-    """A bank as the load/store unit sees it.
+    """Bank interface of the scratchpad, as the load/store unit sees it.
 
     Members
     -------
@@ -49,7 +49,7 @@ class BankFace(wiring.Signature):
 
 
 class DmaFace(wiring.Signature):
-    """A lane of DMA, an element a cycle.
+    """DMA interface of the scratchpad: one lane, an element per cycle.
 
     Members
     -------
@@ -131,8 +131,8 @@ class _Bank(wiring.Component):
 
 
 class Scratchpad(wiring.Component):
-    """MEM in ``banks`` banks, true dual-port: the load/store unit reaches every bank in every
-    cycle, DMA so many elements as it has lanes.
+    """Scratchpad MEM in ``banks`` banks, true dual-port: the load/store unit reaches every bank in
+    every cycle, DMA as many elements as it has lanes.
 
     With ``slots`` 1 no DMA runs beside a program: the banks then have one port, which is DMA's
     while ``dma_owns``.

@@ -13,8 +13,8 @@ _MOST = 128
 
 
 class ByteCount(wiring.Component):
-    """A reservoir between what moves bytes and a counter, and one for what is moved ahead of its
-    turn.
+    """Reorder buffer of byte counts: bytes moved ahead of their turn are held back and counted
+    later.
 
     Members
     -------

@@ -17,8 +17,8 @@ _CODE = ISA.fault_codes
 
 
 class EntryReader(wiring.Component):
-    """Reads eight words and keeps what they say. A reset, together with the reader of words, gives
-    it up.
+    """Reads and checks one entry of a program list, eight words. A reset, together with the reader
+    of words, aborts it.
 
     Members
     -------

@@ -17,12 +17,12 @@ _CODE = ISA.fault_codes
 
 
 def fault_of_word(came):
-    """Fault code of a word that is :class:`~.wordreader.Came` ``OUTSIDE`` or ``ERROR``."""
+    """Fault code of a word whose :class:`~.wordreader.Came` is ``OUTSIDE`` or ``ERROR``."""
     return Mux(came == Came.OUTSIDE, _CODE["window"], _CODE["bus"])
 
 
 class ImageReader(wiring.Component):
-    """Reads one image at a time.
+    """Image loader: reads one program image at a time.
 
     A word a cycle; an address unit takes as many cycles as it has places in its table. The first
     word that is wrong ends the image. A reset, together with the reader of words, gives it up.

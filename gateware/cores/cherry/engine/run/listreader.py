@@ -19,7 +19,7 @@ _WORDS = DESCRIPTOR_BYTES // 4
 
 
 class ListReader(wiring.Component):
-    """Carries out a list: a descriptor is read when the transfer before it is over.
+    """DMA list processor: reads a descriptor when the transfer before it is over.
 
     Members
     -------

@@ -23,7 +23,7 @@ _BURSTS = 4
 
 
 class Came(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
-    """What became of a word."""
+    """Status of a word that was read."""
 
     WELL = 0
     OUTSIDE = 1  # of the window; it was not asked for, and nothing follows
@@ -31,12 +31,12 @@ class Came(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 def word_layout():
-    """``word``, ``came`` and the byte ``address`` of a word."""
+    """Layout of a word that was read: ``word``, its status ``came`` and its byte ``address``."""
     return data.StructLayout({"word": unsigned(32), "came": Came, "address": unsigned(32)})
 
 
 class WordReader(wiring.Component):
-    """Reads ranges of words in order, two bursts or more on their way.
+    """Word reader: reads ranges of words in order, with two or more bursts outstanding.
 
     A command is taken when all words of the one before are, or were cancelled. Words come some
     cycles after the memory's, one a cycle where it gives them.

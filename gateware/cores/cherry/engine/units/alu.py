@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector ALU of a build."""
+"""Vector ALU of a build: on whole tiles or on rows."""
 
 from ..ops import tile_elements
 from .alurows import AluRows
@@ -19,5 +19,6 @@ def Alu(*, params, family=None):  # noqa: N802
 
 
 def alu_latency(params):
-    """Cycles from a word's read to its write: the notice that the dot unit gives."""
+    """Latency of the vector ALU, from a word's read to its write: the notice that the dot unit
+    gives."""
     return _kind(params).LATENCY

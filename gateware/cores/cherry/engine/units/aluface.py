@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector ALU: members, operands and destinations that both widths share."""
+"""Interface of the vector ALU: members, operands and destinations that both widths share."""
 
 from amaranth import Mux, Signal
 from amaranth.lib import stream
@@ -13,7 +13,7 @@ __all__ = ["bits", "blocked", "elements_of", "members", "source", "target"]
 
 
 def members(params):
-    """Members of a vector ALU."""
+    """Members of a vector ALU's interface."""
     return {
         "op": In(stream.Signature(alu_op())),
         "progress": In(ProgressLayout()),
@@ -29,7 +29,7 @@ def members(params):
 
 
 def source(held):
-    """Register that an operation takes its elements from (for zero, any)."""
+    """Source register of an operation (for zero, any)."""
     return Mux(
         held.kind == AluKind.MAX,
         OUTPUT,
@@ -38,7 +38,7 @@ def source(held):
 
 
 def target(held):
-    """Register that it writes."""
+    """Destination register of an operation."""
     return Mux(
         held.kind == AluKind.MAX,
         ACC,
@@ -47,12 +47,13 @@ def target(held):
 
 
 def blocked(soon, reg):
-    """Whether the dot unit writes ``reg`` when a word read now would be written."""
+    """Whether the dot unit writes ``reg`` in the cycle in which a word read now would be
+    written."""
     return reg[1] & Mux(reg[0], soon[1], soon[0])
 
 
 def elements_of(m, read, reg, params, name):
-    """Elements of a word of register ``reg``, as 18 bits each: those of a wide ACC rounded."""
+    """Elements of a word of register ``reg``, 18 bits each; those of a wide ACC are rounded."""
     wide = element_bits(params)
     result = []
     for k in range(len(read[0]) // wide):
@@ -69,7 +70,7 @@ def elements_of(m, read, reg, params, name):
 
 
 def bits(value, to_acc, params):
-    """An element as the tile file holds it: to_accumulator for ACC."""
+    """Element in the format of the tile file: :func:`~.accumulator.to_accumulator` for ACC."""
     return (
         value
         if params["acc_frac"] == 9

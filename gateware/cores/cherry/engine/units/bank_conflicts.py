@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bank conflicts of a tile access: the lanes that share a bank, the same for all contexts of an
-operation, since only distances count."""
+"""Bank-conflict logic of a tile access: the lanes that share a bank. It is the same for all
+contexts of an operation, since only distances count."""
 
 from amaranth import Cat, Signal
 
@@ -41,8 +41,8 @@ def _cancel(a, b, bits):
 
 
 class Meetings:
-    """For every distance of :data:`DISTANCES` whether lanes so far apart share their bank, and
-    whether their address.
+    """Conflict table: for every distance of :data:`DISTANCES` whether lanes so far apart share
+    their bank, and whether their address.
 
     ``same_bank``, ``equal``: lists of expressions in the order of :data:`DISTANCES`, of the
     multiples of both strides (registers). ``log_banks``: at least 1.
@@ -72,7 +72,7 @@ def _bit(bits, i, j):
 
 
 def leaders(m, pending, same_bank, name):
-    """Of every bank the first pending lane, 16 bits."""
+    """First pending lane of every bank, 16 bits."""
     first = Signal(16, name=f"{name}_first")
     for j in range(16):
         before = [pending[i] & _bit(same_bank, i, j) for i in range(j)]
@@ -81,8 +81,8 @@ def leaders(m, pending, same_bank, name):
 
 
 def followers(wanted, first, equal):
-    """Of the ``wanted`` lanes those that ``first`` ones serve, 16 bits: these, and those before
-    them that have the address of one."""
+    """Lanes served together with ``first`` ones, 16 bits: of the ``wanted`` lanes these, and
+    those that have the address of one before them."""
     return Cat(
         wanted[i] & Cat(first[i], *(first[j] & _bit(equal, i, j) for j in range(i + 1, 16))).any()
         for i in range(16)
@@ -90,7 +90,7 @@ def followers(wanted, first, equal):
 
 
 def unique(wanted, equal):
-    """The last ones, 16 bits, of ``wanted`` lanes that have the same address: of a store no others
-    are seen."""
+    """Last lane of each address among the ``wanted`` ones, 16 bits: the only ones that a store
+    writes."""
     hidden = [Cat(wanted[j] & _bit(equal, i, j) for j in range(i + 1, 16)).any() for i in range(15)]
     return Cat(*(wanted[i] & ~h for i, h in enumerate(hidden)), wanted[15])

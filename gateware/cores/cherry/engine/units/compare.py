@@ -38,15 +38,14 @@ def larger(x, y):
 
 
 def sort(x):
-    """What :func:`passed` needs to know of an element: whether it is positive, and whether it is
-    NaN."""
+    """Class of an element for :func:`passed`: whether it is positive, and whether it is NaN."""
     zero, nan = _classes(x)
     return Cat(~x[17] & ~zero, nan)
 
 
 def passed(kind, x, known):
-    """An element through relu, gtz, copy or zero, as ``kind`` says; ``known``: what :func:`sort`
-    says."""
+    """Result of relu, gtz, copy or zero of an element, by ``kind``; ``known``: the class from
+    :func:`sort`."""
     positive, nan = known[0], known[1]
     relu = Mux(nan, Const(NAN, 18), x & positive.replicate(18))
     gtz = Const(ONE, 18) & (positive & ~nan).replicate(18)

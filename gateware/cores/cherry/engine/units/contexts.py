@@ -13,8 +13,8 @@ __all__ = ["ContextIterator"]
 
 
 class ContextIterator(wiring.Component):
-    """Holds one operation and offers its slots one after the other, as soon as their waits are
-    over: one a cycle, also from one operation to the next.
+    """Context iterator: offers the slots of an operation one after the other, as soon as their
+    waits are over; one per cycle, also across operations.
 
     Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after
     it, and the first of the next operation. In an unhurried build (:func:`~..ops.unhurried`) for

@@ -15,7 +15,7 @@ __all__ = ["DotLanes", "Geometry", "ModeLayout"]
 
 
 class Geometry:
-    """How ``macs`` multipliers, four to a unit, go through a tile.
+    """Mapping of a tile to ``macs`` multipliers, four to a dot unit.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class Geometry:
         self.rows, self.row_passes = max(1, macs // 16), max(1, 16 // macs)
 
     def element(self, unit, row_pass=0):
-        """Row within a pass, and column, of a unit's element; ``row_pass`` counts where a row takes
-        several passes."""
+        """Position of a dot unit's element: row within a pass, and column; ``row_pass`` counts
+        where a row takes several passes."""
         return unit // 4, unit % 4 if self.units >= 4 else row_pass * self.units + unit
 
 
 class ModeLayout(data.StructLayout):
-    """What the lanes do with a tile.
+    """Mode of the lanes: the operation that they perform on a tile.
 
     elementwise : a unit multiplies its element of A and of B, else a row of A and a column of B
     plus, minus : A plus or less B, element by element
@@ -67,7 +67,7 @@ class ModeLayout(data.StructLayout):
 
 
 class DotLanes(wiring.Component):
-    """``macs``/4 dot units behind registers for a tile of A, B and C.
+    """Array of ``macs``/4 dot units behind operand registers for a tile of A, B and C.
 
     Parameters
     ----------

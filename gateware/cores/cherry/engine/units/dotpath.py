@@ -29,7 +29,8 @@ _OLD = 32
 
 
 class DotPath(wiring.Component):
-    """Matrix products and sums, in order, one pass of macs/4 elements a cycle; ``macs`` is 4 to 64.
+    """Dot pipeline: matrix products and sums, in order, one pass of macs/4 elements per cycle;
+    ``macs`` is 4 to 64.
 
     A slot's operands are read (two cycles), held in registers, multiplied pass by pass, and the
     result written as it comes: from the request of an operand to the first of this unit that sees

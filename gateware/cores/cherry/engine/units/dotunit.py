@@ -25,7 +25,7 @@ LATENCIES = range(16 - len(_MERGED), 17)
 
 
 class DotUnit(wiring.Component):
-    """``result`` = a[0]*b[0] + ... + a[3]*b[3] + c, one every cycle.
+    """Dot product unit: ``result`` = a[0]*b[0] + ... + a[3]*b[3] + c, one per cycle.
 
     Absent products are marked, or :data:`ABSENT`; an absent addend is marked, or -0.
 

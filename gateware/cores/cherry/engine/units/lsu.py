@@ -36,7 +36,7 @@ _YIELD = 3
 
 
 class LoadStore(wiring.Component):
-    """Loads and stores, slot by slot, each in as many cycles as its fullest bank has distinct
+    """Load/store unit, slot by slot, each in as many cycles as its fullest bank has distinct
     addresses.
 
     A pipeline that never stalls: a slot starts when its operands' waits are over and there is room

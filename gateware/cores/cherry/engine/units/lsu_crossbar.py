@@ -7,7 +7,7 @@ __all__ = ["Crossbar", "choose", "selected"]
 
 
 def choose(values, select):
-    """One of 2^len(select) values: a tree of multiplexers, which synthesis maps better than a
+    """Multiplexer of 2^len(select) values as a binary tree, which synthesis maps better than a
     comparison for every case."""
     if len(values) == 1:
         return values[0]
@@ -16,8 +16,8 @@ def choose(values, select):
 
 
 def selected(values, chosen):
-    """The one value whose bit of ``chosen`` is set, or 0 where none is: two LUTs a bit less than
-    :func:`choose` from sixteen."""
+    """One-hot multiplexer: the value whose bit of ``chosen`` is set, or 0 where none is; two
+    LUTs per bit less than :func:`choose` of sixteen."""
     ones = [Value.cast(value) & chosen[k].replicate(len(value)) for k, value in enumerate(values)]
     while len(ones) > 1:
         ones = [a | b for a, b in zip(ones[::2], ones[1::2], strict=True)]
@@ -25,8 +25,8 @@ def selected(values, chosen):
 
 
 class Crossbar:
-    """Registers of sixteen elements read and of ``banks`` words to write, and the multiplexers in
-    front of them.
+    """Crossbar between banks and tile elements: registers of sixteen elements read and of ``banks``
+    words to write, and the multiplexers in front of them.
 
     With sixteen banks one network serves both ways; a store must then not use it in the cycle of a
     load. Sixteen multiplexers 16:1 of 18 bits are 2,300 LUTs.

@@ -36,7 +36,7 @@ def _common():
 
 
 class Operation(data.StructLayout):
-    """The operation at hand.
+    """Prepared load/store operation.
 
     rows : address of each row's first element in slot 0; ``along`` :
         0 to 3 times stride_x; ``step`` : from slot to slot
@@ -61,7 +61,7 @@ class Operation(data.StructLayout):
 
 
 class OperationQueue(wiring.Component):
-    """Two operations in preparation behind the one at hand.
+    """Queue of two operations in preparation behind the current one.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class ResultLayout(data.StructLayout):
 
 
 class Results(wiring.Component):
-    """A queue of :data:`DEPTH` results in distributed RAM.
+    """Result queue of :data:`DEPTH` entries in distributed RAM.
 
     Parameters
     ----------

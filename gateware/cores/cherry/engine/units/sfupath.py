@@ -27,7 +27,7 @@ __all__ = ["SfuPath"]
 
 
 class SfuPath(wiring.Component):
-    """Special functions, in order, ``sfu_lanes`` elements a cycle.
+    """Special-function pipeline: div, pow, exp and log in order, ``sfu_lanes`` elements per cycle.
 
     Words of tiles are read, go through the lanes element by element, and wait in a queue until the
     tile file takes them; a word is read only where the queue will have room. From the request of a

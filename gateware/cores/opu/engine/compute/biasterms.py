@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bias terms: base and addend of ``conv.bias`` for a group of output channels, one lane a cycle
-ahead of the group."""
+"""Bias terms: base and addend of ``conv.bias`` for a group of output channels, one lane per
+cycle ahead of the group."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
@@ -22,8 +22,8 @@ def _saturate(value, bits):
 
 
 class BiasTerms(wiring.Component):
-    """Works through the groups of one ``conv.bias`` at a time; holds the terms of the next group
-    until they are taken over.
+    """Bias term generator: works through the groups of one ``conv.bias`` at a time; holds the terms
+    of the next group until they are taken over.
 
     Parameters
     ----------

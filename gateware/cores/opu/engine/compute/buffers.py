@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The four buffers of an OPU: block RAMs, how loads fill them, and who reads them (specification,
+"""Buffers of the OPU: four sets of block RAMs, their load paths and read ports (specification,
 sections 2.2 and 9.2)."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
@@ -24,13 +24,14 @@ __all__ = [
 
 
 def ifm_row_elements(params):
-    """Elements of a row of the ``ifm`` memories: what convolution or residual takes in one cycle,
-    whichever is more."""
+    """Elements in a row of the ``ifm`` memories: those that a convolution or a residual reads in
+    one cycle, whichever is more."""
     return max(params["pi"], params["out_lanes"])
 
 
 class LineAssembler:
-    """Beats to lines: a shift register, and a pulse one cycle after a line's last beat.
+    """Line assembler: beats to lines; a shift register, and a pulse one cycle after a line's last
+    beat.
 
     Parameters
     ----------
@@ -58,8 +59,8 @@ class LineAssembler:
 
 
 class IfmBuffer(wiring.Component):
-    """Feature maps: lines in linear order, in one bank or two; a convolution and a residual read at
-    once, never one bank.
+    """Feature-map buffer: lines in linear order, in one bank or two; a convolution and a residual
+    read at once, never one bank.
 
     Parameters
     ----------
@@ -149,8 +150,8 @@ class IfmBuffer(wiring.Component):
 
 
 class KernelRing(wiring.Component):
-    """Weights: rows of pi*po of them, a ring; written a lane (pi weights of one output channel) at
-    a time.
+    """Weight buffer: a ring of rows of pi*po weights; written a lane (pi weights of one output
+    channel) at a time.
 
     Parameters
     ----------
@@ -236,7 +237,7 @@ class KernelRing(wiring.Component):
 
 
 class BiasMemory(wiring.Component):
-    """Two copies of 64 bias elements, read one at a time.
+    """Bias memory: two copies of 64 elements, read one at a time.
 
     Members
     -------
@@ -286,8 +287,8 @@ class BiasMemory(wiring.Component):
 
 
 class OfmBuffer(wiring.Component):
-    """Partial sums: lines of po, in one bank or two; a convolution reads and writes, a store reads
-    another bank.
+    """Partial-sum buffer: lines of po, in one bank or two; a convolution reads and writes, a store
+    reads another bank.
 
     Members
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The compute part of an OPU: buffers, convolution unit and post unit (specification, sections 4.4,
+"""Compute part of the OPU: buffers, convolution unit and post unit (specification, sections 4.4,
 4.5 and 9)."""
 
 from amaranth import Cat, Module
@@ -25,8 +25,8 @@ __all__ = ["Compute"]
 
 
 class Compute(wiring.Component):
-    """All buffers and both units that work on them. Contents of the buffers are undefined after
-    configuration.
+    """Compute part: all buffers and both units that work on them. Contents of the buffers are
+    undefined after configuration.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ _AHEAD = 1 << NUMBER_BITS - 2
 
 
 class ConvQueue(wiring.Component):
-    """Holds convolutions until all that they need has come.
+    """Convolution queue: holds convolutions until all their dependencies are met.
 
     A convolution that needs nothing is offered four cycles after it came; after that one every
     third cycle.

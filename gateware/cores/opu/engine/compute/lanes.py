@@ -61,7 +61,7 @@ class conv_stages:
 
 
 class ConvLanes(wiring.Component):
-    """``po`` lanes of ``pi`` multipliers each.
+    """Convolution datapath: ``po`` lanes of ``pi`` multipliers each.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Post-processing lane of ``store``: kappa, then activation, residual and maximum in the order
-asked for (section 4.5)."""
+"""Post-processing lane of ``store``: kappa, then activation, residual and maximum in the
+selected order (section 4.5)."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -15,7 +15,7 @@ RELU, LEAKY = 1, 2
 
 
 def saturating_sum(a, b):
-    """``a + b`` clamped to the width of ``a``; both signed and of one width."""
+    """Saturating adder: ``a + b`` clamped to the width of ``a``; both signed and of one width."""
     width = len(a)
     total = a + b
     over = total[width] ^ total[width - 1]
@@ -25,8 +25,8 @@ def saturating_sum(a, b):
 
 
 class PostLane(wiring.Component):
-    """Seven stages, a value each cycle. The residual is added before the activation (order 1),
-    after it (0) or after the maximum (2); the two adders not in use add 0.
+    """Post-processing lane: seven stages, a value per cycle. The residual is added before the
+    activation (order 1), after it (0) or after the maximum (2); the two adders not in use add 0.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _SLOTS = 16
 
 
 class PostUnit(wiring.Component):
-    """Works through one ``store`` at a time: a place of a window each cycle, a group of
+    """Post-processing unit: one ``store`` at a time; a place of a window per cycle, a group of
     ``out_lanes`` channels for each window.
 
     Parameters

@@ -37,7 +37,7 @@ __all__ = ["Rounder", "RoundingBits", "bias_terms", "plain_base", "rounded"]
 
 @dataclass(frozen=True)
 class RoundingBits:
-    """Widths that follow from a type set.
+    """Widths of the rounder for a type set.
 
     Attributes
     ----------
@@ -84,7 +84,8 @@ def _saturated(value, bits):
 
 
 def bias_terms(bits, f, b, bias):
-    """``(base, addend)`` of ``conv.bias`` on Python integers, in the very steps of the gateware.
+    """Reference of the bias terms: ``(base, addend)`` of ``conv.bias`` on Python integers, in the
+    very steps of the gateware.
 
     The right shift comes first and splits the bias into an upper part, rounded or floored, and what
     is below it.
@@ -118,19 +119,19 @@ def bias_terms(bits, f, b, bias):
 
 
 def plain_base(bits, f):
-    """``base`` of ``conv`` and ``conv.acc``."""
+    """Reference of ``base`` for ``conv`` and ``conv.acc``."""
     return 1 << min(-f, bits.right) - 1 if f < 0 else 0
 
 
 def rounded(bits, total, f, addend):
-    """The result for ``total`` = S + base, on Python integers."""
+    """Reference of the result for ``total`` = S + base, on Python integers."""
     f = max(-bits.right, min(bits.left, f))
     term = total << f if f >= 0 else total >> -f
     return _saturated(_saturated(term, bits.term) + addend, bits.ofm)
 
 
 class Rounder(wiring.Component):
-    """One lane's shifter, clamps and adder; five stages, a result each cycle.
+    """Rounder of one lane: shifter, clamps and adder; five stages, a result per cycle.
 
     Parameters
     ----------

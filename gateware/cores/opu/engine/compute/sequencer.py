@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Convolution loops: for each group of output channels, for each position, for each chunk of pi
-input channels."""
+"""Convolution sequencer: loops over groups of output channels, positions, and chunks of pi input
+channels."""
 
 from amaranth import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -16,13 +16,13 @@ __all__ = ["ConvSequencer", "step_layout"]
 
 
 def line_bits(params):
-    """Bits of a line number of ``ifm``, in lines of pi elements."""
+    """Width of a line number of ``ifm``, in lines of pi elements."""
     return ceil_log2(params["ifm_lines"] * 16 // params["pi"])
 
 
 def step_layout(params):
-    """What goes with a step down the pipeline: first and last chunk of a sum; first step of a
-    group, last of a command; how far the rounder shifts; where the line goes."""
+    """Layout of a pipeline step: first and last chunk of a sum; first step of a group, last of a
+    command; the rounder's shift; the line of the result."""
     return data.StructLayout(
         {
             "first": 1,
@@ -38,7 +38,7 @@ def step_layout(params):
 
 
 class ConvSequencer(wiring.Component):
-    """Takes commands, prepares one while another runs, and makes a step each cycle.
+    """Convolution sequencer: prepares one command while another runs, and issues a step per cycle.
 
     Two stages prepare a command: products, then sums, constants and, for ``conv.bias``, the first
     group's terms. A prepared command follows the one before it without a gap. Waits: ``conv.acc``

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address generator of pooling windows: rows, columns, groups of channels, rows and columns of the
-window."""
+"""Address generator of pooling windows: loops over rows, columns, groups of channels, and rows
+and columns of the window."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -15,7 +15,7 @@ _MOVES = ("row", "column", "group", "line")
 
 
 def loop_layout():
-    """Counts less one, and whether they are zero, of all five loops."""
+    """Layout of the five loop bounds: counts less one, and whether they are zero."""
     widths = {"rows": 7, "columns": 7, "groups": 6, "lines": 4, "places": 4}
     return data.StructLayout(
         {name: width for name, width in widths.items()} | {f"one_{name}": 1 for name in widths}
@@ -23,7 +23,7 @@ def loop_layout():
 
 
 class WindowLoop(wiring.Component):
-    """Five nested loops, a place each ``step``.
+    """Loop nest of five counters, a place per ``step``.
 
     Members
     -------
@@ -88,7 +88,7 @@ class WindowLoop(wiring.Component):
 
 
 class WindowWalker(wiring.Component):
-    """The address that goes with a :class:`WindowLoop`, without the group's part.
+    """Address generator of a :class:`WindowLoop`, without the group's part.
 
     Parameters
     ----------

@@ -46,7 +46,8 @@ _RANGES = 9
 
 
 class Decode(wiring.Component):
-    """Takes words in program order; stops at ``end``, at a fault of the program, and at ``stop``.
+    """Decoder: processes words in program order; stops at ``end``, at a fault of the program, and
+    at ``stop``.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Derived configuration: products of the registers, computed in the background so that no check has
-to multiply."""
+"""Derived configuration: products of the configuration registers, computed in the background so
+that no check has to multiply."""
 
 from amaranth import Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
@@ -19,7 +19,7 @@ _WIDE_PRODUCT = 12  # ... of 10 bits
 
 
 def config_layout():
-    """The registers of section 2.1, but for those that nothing is derived from."""
+    """Layout of the registers of section 2.1 that others are derived from."""
     return data.StructLayout(
         {
             "ifm_h": 7,
@@ -45,7 +45,7 @@ def config_layout():
 
 
 class Derived(wiring.Component):
-    """Registered functions of the configuration.
+    """Derived configuration: registered functions of the configuration.
 
     Parameters
     ----------

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Legality of instruction words by themselves, made of the ISA's table (sections 3.1 and 3.2)."""
+"""Legality of instruction words by themselves, generated from the ISA's table (sections 3.1 and
+3.2)."""
 
 from amaranth import Const, Signal
 from amaranth.lib import data
@@ -29,7 +30,7 @@ def illegal(field, bits):
 
 
 def legality(m, word):
-    """What a word is.
+    """Class of a word, and whether it is legal by itself.
 
     Returns
     -------

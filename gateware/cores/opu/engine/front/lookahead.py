@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Predecoder: class and legality of the words ahead (sections 3 and 8.1)."""
+"""Predecoder: class and legality of the next words (sections 3 and 8.1)."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ _AREA_DETAIL = 6  # of a shape whose area is illegal: the bit of h
 
 
 def any_of(conditions):
-    """Whether one of them is high; they are one bit each."""
+    """Reduction OR of one-bit signals."""
     total = Const(0, 1)
     for condition in conditions:
         total = total | condition
@@ -26,8 +26,8 @@ def any_of(conditions):
 
 
 def look_ahead(m, params, words, take):
-    """Two stages in front of the decoder: the area of a shape, then what the word is and whether it
-    is legal by itself.
+    """Two pipeline stages in front of the decoder: the area of a shape, then class and legality of
+    the word.
 
     Parameters
     ----------

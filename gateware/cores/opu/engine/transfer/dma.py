@@ -32,7 +32,7 @@ _AHEAD = 1 << NUMBER_BITS - 2
 
 
 class DMA(wiring.Component):
-    """Loads, stores and pads.
+    """DMA engine: loads, stores and pads.
 
     Parameters
     ----------

@@ -23,8 +23,8 @@ _SETTLE = 4
 
 
 def load_layout(params):
-    """A load under way: its beats less one (in all, and of a tap of a kernel), and what the buffer
-    needs to know."""
+    """Layout of a load in flight: its beats less one (in all, and of a tap of a kernel), and its
+    buffer's parameters."""
     return data.StructLayout(
         {
             "kind": DMAKind,
@@ -42,7 +42,7 @@ def load_layout(params):
 
 
 class Loads(wiring.Component):
-    """Takes every beat as it comes; one cycle of rest between two loads.
+    """Load datapath: accepts every beat as it comes; one cycle of rest between two loads.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ def burst_of(beat_bytes):
 
 
 def geometry_layout():
-    """What a transfer touches: rows of segments of consecutive beats.
+    """Geometry of a transfer: rows of segments of consecutive beats.
 
     Members
     -------
@@ -55,7 +55,8 @@ def geometry_layout():
 
 
 class Requests(wiring.Component):
-    """One request a cycle, but for ``pad``, which rests three cycles after each row.
+    """Request generator: one request per cycle, but for ``pad``, which rests three cycles after
+    each row.
 
     Parameters
     ----------

@@ -16,12 +16,12 @@ __all__ = ["Stores", "is_fast"]
 
 
 def is_fast(params, beat_bytes):
-    """Whether the post unit gives at least a beat a cycle without pooling."""
+    """Whether the post unit delivers at least a beat per cycle without pooling."""
     return params["out_lanes"] * type_set(params).ifm_bytes >= beat_bytes
 
 
 class Stores(wiring.Component):
-    """Packs groups into beats and pays the beats that were asked for.
+    """Store datapath: packs groups into beats and delivers the requested beats.
 
     A request may be made once its beats are sure to come without waiting: they are in the buffer,
     or the post unit gives one a cycle. So a slow ``store`` never holds the memory.

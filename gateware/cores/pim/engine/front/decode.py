@@ -92,7 +92,7 @@ _CHOSEN = {letter: offset_bits(role) for letter, role in _ROLES.items()}
 
 
 def operation_layout():
-    """A decoded instruction.
+    """Layout of a decoded instruction.
 
     ``low``, ``high``: its word; the flags above; ``offset_d``, ``offset_s``, ``offset_t``,
     ``offset_g``: the offset applies to that operand; ``offset_3``: three times the offset;
@@ -150,7 +150,7 @@ def _zero_segments():
 
 
 def decode(m, params, word, cores, number):
-    """Combinational: what :func:`operation_layout` says of a word.
+    """Combinational decoder: the :func:`operation_layout` of a word.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Issue: takes instructions in order, runs scalars, checks all others and hands them to the units
-(sections 4, 6 and 9).
+"""Issue stage: takes instructions in order, executes scalars, checks all others and sends them to
+the units (sections 4, 6 and 9).
 
 A scalar takes one cycle. Any other instruction stands still while :class:`~.legality.Operands` goes
 through its steps, and is then *pending*: offered to its unit from the cycle after the last step on,
@@ -41,7 +41,7 @@ __all__ = ["Issue"]
 
 
 class Issue(wiring.Component):
-    """The processor but for its units, its code and its memory.
+    """Issue stage of a processor: everything but its units, its code and its memory.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ _AUTO = 7  # bit of fi, fo that means "auto": 255, else 0 to 31
 
 
 def pending_layout(index_bits):
-    """An instruction that was checked and waits for its unit: its word's lower half, what it is,
-    its widths, and where it stands."""
+    """Layout of an instruction that was checked and waits for its unit: its word's lower half,
+    its kind, its widths, and its position."""
     flags = ("matrix", "vector", "transfer", "careful", "meets", "ld", "st", "has_g", "counts_macs")
     return data.StructLayout(
         {
@@ -31,7 +31,7 @@ def pending_layout(index_bits):
 
 
 def commands(m, self, pending, operands, entry):
-    """What the units are told; it stands while a command is offered. ``pending``: of
+    """Command outputs of the units; they stand while a command is offered. ``pending``: of
     :func:`pending_layout`; ``entry``: its group's."""
     ibiw, obiw = pending.ibiw, pending.obiw
     mvmul, vector, send, fill = (
@@ -82,7 +82,7 @@ def commands(m, self, pending, operands, entry):
 
 
 def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, board, ledger):
-    """Which fault it is, in the order of section 6. A late one is of an older instruction, and goes
+    """Fault output, in the order of section 6. A late one is of an older instruction, and goes
     before."""
     low, (ibiw, _), (pc, place), (pending, ready_one), (halting, halt) = (
         op.low,
@@ -177,7 +177,7 @@ def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, 
 
 
 def account(m, self, fsm, op, board, ledger, here, retire, waits_for_event, waiting, done):
-    """Counters, and who waits for what."""
+    """Counter and wait-state outputs."""
     (pending, ready_one), (matrix_done, vector_done) = waiting, done
     slots = board.slots["transfer"]
     m.d.comb += [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operands of an instruction: where they lie, and whether they may lie there (sections 4.2 to 4.4
-and 6).
+"""Operand checks of an instruction: addresses, ranges, and their legality (sections 4.2 to 4.4 and
+6).
 
 Two lanes work side by side, of the destination and of the first source; the second source follows
 one step behind in the lane of the destination, a global address in that of the source. A step is a
@@ -51,7 +51,7 @@ def _scaled(code, once, thrice, fill=0):
 
 
 class Operands(wiring.Component):
-    """Addresses, ranges and their faults, for the instruction at hand.
+    """Operand checks: addresses, ranges and faults of the current instruction.
 
     Parameters
     ----------

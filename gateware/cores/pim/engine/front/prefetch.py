@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction prefetch of one processor: reads its code ahead in bursts, and shows one instruction
-after the other (sections 3 and 9).
+"""Instruction prefetch of one processor: reads its code ahead in bursts, and delivers one
+instruction after the other (sections 3 and 9).
 
 The buffer is a ring of rows of 8 bytes at places given by the bits of their address in memory, so a
 burst is one aligned block of 64 bytes (the first and the last may be shorter). Behind it an aligner
@@ -33,7 +33,7 @@ _SHORT = {ISA.opcodes["sldi"]: 11, ISA.opcodes["saddi"]: 16, ISA.opcodes["smuli"
 
 
 def fetched_layout():
-    """An instruction as its 64-bit form has it: ``low``, ``high``.
+    """Layout of a fetched instruction in its 64-bit form: ``low``, ``high``.
 
     ``long``: it takes two words of 32 bits; ``error``: memory reported one for it; ``beyond``: no
     instruction, but the fault CODE_END.
@@ -44,8 +44,8 @@ def fetched_layout():
 
 
 class Prefetch(wiring.Component):
-    """Shows ``count`` instructions in order, each once; one a cycle as far as the memory gives
-    them.
+    """Instruction prefetch: delivers ``count`` instructions in order, each once; one per cycle as
+    far as the memory supplies them.
 
     Parameters
     ----------

@@ -12,8 +12,8 @@ __all__ = ["Registers", "alu"]
 
 
 class Registers(wiring.Component):
-    """32 registers of 32 bits, two read and one written in a cycle; what is written is read in the
-    next cycle.
+    """Register file: 32 registers of 32 bits, two reads and one write per cycle; a write is read in
+    the next cycle.
 
     Parameters
     ----------

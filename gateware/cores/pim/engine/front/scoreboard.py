@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scoreboard of LMem ranges: what commands in flight read and write, and whether the next one must
+"""Scoreboard of LMem ranges: reads and writes of commands in flight, and whether the next one must
 wait (section 9).
 
 A command may go to its unit only when nothing it writes is read or written by a command in flight,
@@ -20,8 +20,8 @@ UNITS = ("matrix", "vector", "transfer")
 
 
 def slots_of(params):
-    """Slots of each unit, by name: tags of commands that may be in flight. Small machines have half
-    as many."""
+    """Scoreboard slots of each unit, by name: tags of commands that may be in flight. Small
+    builds have half as many."""
     matrix, vector, transfer = (2, 2, 4) if params["vec_bytes"] > 2 else (1, 1, 2)
     return {
         "matrix": range(matrix),
@@ -31,15 +31,15 @@ def slots_of(params):
 
 
 def range_layout(params):
-    """Bytes ``first`` to ``last`` of LMem, both included, first <= last; ``used``: there is such an
-    operand."""
+    """Layout of an LMem range: bytes ``first`` to ``last``, both included, first <= last;
+    ``used``: there is such an operand."""
     return data.StructLayout(
         {"first": address_bits(params), "last": address_bits(params), "used": 1}
     )
 
 
 def ranges_layout(params):
-    """What a command writes, and its up to two sources."""
+    """Layout of a command's LMem ranges: its destination, and its up to two sources."""
     return data.StructLayout(
         {
             "written": range_layout(params),
@@ -50,13 +50,13 @@ def ranges_layout(params):
 
 
 def at_most(inverted, b):
-    """Whether a <= b, of ``inverted`` = ~a: the carry of b - a. Comparisons would invert the bits
-    of a anew for each, in LUTs of their own."""
+    """Comparison a <= b, of ``inverted`` = ~a: the carry of b - a. Comparison operators would
+    invert the bits of a anew for each, in LUTs of their own."""
     return (Cat(1, b) + Cat(1, inverted))[len(b) + 1]
 
 
 class Scoreboard(wiring.Component):
-    """Slots of the commands in flight.
+    """Scoreboard of the commands in flight.
 
     Parameters
     ----------

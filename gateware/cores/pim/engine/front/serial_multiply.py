@@ -11,7 +11,7 @@ __all__ = ["SerialMultiply"]
 
 
 class SerialMultiply(wiring.Component):
-    """Shifts and adds, one bit a cycle: the low 32 bits, 33 cycles after the operands were taken.
+    """Serial shift-and-add multiplier: the low 32 bits, 33 cycles after the operands were taken.
 
     Members
     -------

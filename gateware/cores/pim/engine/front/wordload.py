@@ -14,7 +14,7 @@ __all__ = ["WordLoad"]
 
 
 class WordLoad(wiring.Component):
-    """Reads the beats that hold four bytes.
+    """Word load unit: reads the beats that hold four bytes.
 
     Parameters
     ----------

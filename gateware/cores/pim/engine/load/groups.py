@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Group tables as LOAD leaves them: entries for the processor, array ids and biases for the matrix
+"""Group tables written by LOAD: entries for the processor, array ids and biases for the matrix
 unit (specification, 3.6)."""
 
 from amaranth import Cat, Module
@@ -22,8 +22,8 @@ __all__ = ["GroupStore"]
 
 
 class GroupStore(wiring.Component):
-    """Three memories: entries, sixteen array ids of each group with the place of its biases,
-    biases.
+    """Group store of three memories: entries, sixteen array ids of each group with the place of its
+    biases, biases.
 
     Written only while no program runs; contents are zero after configuration and kept over resets.
 

@@ -39,7 +39,7 @@ class _Table(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 class Load(wiring.Component):
-    """Reads an image: checks header and tables, sets what each core starts with, and fills group
+    """Image loader: checks header and tables, sets the start state of each core, and fills group
     store, arrays and biases.
 
     Header and core table first, then one core's groups after the other; of a group its entry, its

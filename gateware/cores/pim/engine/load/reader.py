@@ -17,8 +17,8 @@ _OUTSTANDING = 4
 
 
 class RangeReader(wiring.Component):
-    """Reads ranges one after the other, in bursts of 256 beats, four under way, until it is
-    stopped.
+    """Range reader: reads ranges one after the other, in bursts of 256 beats, four outstanding,
+    until it is stopped.
 
     Parameters
     ----------

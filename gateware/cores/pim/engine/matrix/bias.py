@@ -20,8 +20,8 @@ SHIFT_MOST = 35
 
 
 class Addends(wiring.Component):
-    """One word a cycle out of the bias store, into a ring of lane groups; without a bias a whole
-    group of the same constant a cycle.
+    """Bias prefetch: one word per cycle from the bias store, into a ring of lane groups; without a
+    bias a whole group of the same constant per cycle.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Input stream of a ``mvmul``: words of LMem ahead of time, one element of them a cycle."""
+"""Input stream of a ``mvmul``: words of LMem prefetched, one element of them per cycle."""
 
 from amaranth import Array, Cat, Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
@@ -16,7 +16,7 @@ DEPTH = 4
 
 
 class InputReader(wiring.Component):
-    """Reads the words of a vector once for each tile, and keeps some in stock.
+    """Input prefetch: reads the words of a vector once for each tile, and keeps some buffered.
 
     Parameters
     ----------
@@ -108,8 +108,8 @@ class InputReader(wiring.Component):
 
 
 def input_element_layout(params):
-    """Which element of a word: ``index`` in units of its size, ``width`` its bits less one,
-    ``last``: the word's last to be used."""
+    """Position of an element in a word: ``index`` in units of its size, ``width`` its bits less
+    one, ``last``: the word's last to be used."""
     return {
         "index": exact_log2(lmem_word_bytes(params)),
         "width": exact_log2(params["x_bits"]),
@@ -118,7 +118,7 @@ def input_element_layout(params):
 
 
 class InputSelect(wiring.Component):
-    """Takes an element out of the word and extends its sign; two cycles.
+    """Element selector: extracts an element from the word and sign-extends it; two cycles.
 
     Parameters
     ----------

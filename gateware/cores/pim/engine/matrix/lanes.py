@@ -14,13 +14,14 @@ __all__ = ["MatrixLanes", "multiplier_kind"]
 
 
 def multiplier_kind(params, family):
-    """DSPs, but for the smallest chips, which have none: an iCE40 with inputs of 8 bits."""
+    """Kind of multipliers: DSPs, but for the smallest chips, which have none: an iCE40 with
+    inputs of 8 bits."""
     return "lut" if family == "ice40" and params["x_bits"] == 8 else "dsp"
 
 
 class MatrixLanes(wiring.Component):
-    """Sums of products: a step is one input element times a row of weights; sums of a tile stand
-    until those of the next are complete.
+    """Multiply-accumulate lanes: a step is one input element times a row of weights; sums of a tile
+    stand until those of the next are complete.
 
     Parameters
     ----------

@@ -16,15 +16,16 @@ __all__ = ["MatrixPost", "post_layout"]
 
 
 def post_layout(params):
-    """What a command's results need: ``dst``, columns less one, ``obiw``, shift, ReLU, tag."""
+    """Layout of the post-processing of a command: ``dst``, columns less one, ``obiw``, shift,
+    ReLU, tag."""
     return data.StructLayout(
         {"dst": address_bits(params), "cols": 10, "obiw": 6, "shift": 6, "relu": 1, "tag": TAG_BITS}
     )
 
 
 class MatrixPost(wiring.Component):
-    """Takes a tile's sums group by group, one a cycle, or in two cycles where results have more
-    than two bytes.
+    """Requantisation: takes a tile's sums group by group, one per cycle, or in two cycles where
+    results have more than two bytes.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loops of a ``mvmul``: tile by tile, in each all rows; a step is a row of weights and the input
-element that goes with it."""
+"""Loop sequencer of a ``mvmul``: tile by tile, in each all rows; a step is a row of weights and
+the input element that goes with it."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -15,8 +15,8 @@ __all__ = ["ArrayIds", "MatrixSteps"]
 
 
 class ArrayIds(wiring.Component):
-    """Fetches the array of each block before the loops come to it: for each tile, the blocks of its
-    column from top to bottom.
+    """Array id prefetch: for each tile, the ids of the blocks of its column from top to bottom,
+    before the loops come to them.
 
     Parameters
     ----------
@@ -114,8 +114,8 @@ class ArrayIds(wiring.Component):
 
 
 class MatrixSteps(wiring.Component):
-    """Makes a step a cycle while there are words and arrays, and, for the last step of a tile, room
-    for its results.
+    """Loop sequencer: issues a step per cycle while there are words and arrays, and, for the last
+    step of a tile, space for its results.
 
     Parameters
     ----------

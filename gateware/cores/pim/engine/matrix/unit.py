@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The matrix unit: one ``mvmul`` after another, ``lanes`` products a cycle (specification, sections
-4.2 and 9)."""
+"""Matrix unit: one ``mvmul`` after another, ``lanes`` products per cycle (specification,
+sections 4.2 and 9)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -21,7 +21,7 @@ __all__ = ["MatrixUnit"]
 
 
 class MatrixUnit(wiring.Component):
-    """Multiplies vectors of LMem by the matrices of array groups.
+    """Matrix unit: multiplies vectors of LMem by the matrices of array groups.
 
     A command takes ``rows * ceil(cols / lanes)`` cycles; the next one's follow without a gap where
     matrices have at least some 16 rows (with biases: as many rows as a tile has columns). Its

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The arrays of a processor: a memory of ``lanes`` weights a cycle, its lanes in groups that are
-read one cycle after another.
+"""Weight arrays of a processor: a memory of ``lanes`` weights per cycle, its lanes in groups that
+are read one cycle after another.
 
 A group's address register takes the address of the group before it: no net goes to all memories at
 once, and the groups' results come one after another, as the matrix unit writes them.
@@ -19,18 +19,20 @@ __all__ = ["WeightMemory", "lane_groups"]
 
 
 def lane_groups(params):
-    """``(groups, lanes of a group)``: as many lanes as elements of two bytes fit a word of LMem."""
+    """Grouping of the lanes: ``(groups, lanes of a group)``; as many lanes as elements of two
+    bytes fit a word of LMem."""
     lanes = max(1, min(params["lanes"], lmem_word_bytes(params) // 2))
     return params["lanes"] // lanes, lanes
 
 
 def weight_rows(params):
-    """Rows of ``lanes`` weights."""
+    """Number of rows of ``lanes`` weights."""
     return params["arrays"] * params["xb_rows"] * params["xb_cols"] // params["lanes"]
 
 
 class WeightMemory(wiring.Component):
-    """Weights of all arrays, written in chunks of eight bytes, read in rows of ``lanes`` bytes.
+    """Weight memory of all arrays, written in chunks of eight bytes, read in rows of ``lanes``
+    bytes.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ USERS = 3
 
 
 def grant(m, wants, leader, name):
-    """One of three who want: the ``leader`` always goes first, the others take turns. Returns who
-    may go if it wants, as a list of values.
+    """Arbiter of three requesters: the ``leader`` always goes first, the others take turns. Returns
+    the grants, a list of values.
 
     The last of them gives way only where the second has its turn, which it loses by making the last
     one wait: so nobody's ``ready`` depends on whether the last one, whose wish is known late in a
@@ -46,8 +46,8 @@ def grant(m, wants, leader, name):
 
 
 def rotated(value, places, lanes, *, left):
-    """``value`` of ``lanes`` bytes, rotated by ``places`` bytes: byte ``k`` comes from ``k +
-    places``, or goes there (``left``)."""
+    """Byte rotation: ``value`` of ``lanes`` bytes, rotated by ``places`` bytes: byte ``k`` comes
+    from ``k + places``, or goes there (``left``)."""
     for bit in range(exact_log2(lanes)):
         step = 8 << bit
         at = len(value) - step if left else step
@@ -56,7 +56,7 @@ def rotated(value, places, lanes, *, left):
 
 
 def mask_rotated(value, places, lanes):
-    """Bits of a mask, rotated as ``rotated(..., left=True)`` does bytes."""
+    """Mask rotation: bits rotated as ``rotated(..., left=True)`` does bytes."""
     for bit in range(exact_log2(lanes)):
         at = lanes - (1 << bit)
         value = Mux(places[bit], Cat(value[at:], value[:at]), value)
@@ -64,7 +64,7 @@ def mask_rotated(value, places, lanes):
 
 
 class LocalMemory(wiring.Component):
-    """A word read and a word written in each cycle, of any alignment.
+    """Local memory: a word read and a word written in each cycle, of any alignment.
 
     A write takes two cycles on its way: in the first it is chosen, in the second turned to its
     lanes. Reads have their registers behind the memories, so a request in the next cycle but one

@@ -20,7 +20,7 @@ _WRITES = 8
 
 
 class Bursts(wiring.Component):
-    """One request a cycle.
+    """Request queue: one request per cycle.
 
     Parameters
     ----------

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfer ledger: completion data of transfers in flight, and multiplications of an
-instruction."""
+"""Transfer ledger: completion data of transfers in flight, and MAC counts of instructions."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
@@ -10,12 +9,14 @@ __all__ = ["Ledger", "MacCount", "entry_layout"]
 
 
 def entry_layout(index_bits):
-    """``pc``: index of the instruction; ``place``: its first word of 32 bits in the code."""
+    """Layout of an entry: ``pc``: index of the instruction; ``place``: its first word of 32 bits
+    in the code."""
     return data.StructLayout({"pc": index_bits, "place": index_bits})
 
 
 class Ledger(wiring.Component):
-    """Transfers in flight, by their slots: where they stand in the program, should they fail.
+    """Transfer ledger: transfers in flight, by their slots, and where they stand in the program,
+    should they fail.
 
     Parameters
     ----------
@@ -56,7 +57,8 @@ class Ledger(wiring.Component):
 
 
 class MacCount(wiring.Component):
-    """MACs of each instruction: rows times columns, made bit by bit, or a vector's length.
+    """MAC counter of each instruction: rows times columns, multiplied bit by bit, or a vector's
+    length.
 
     Members
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LMem reader: consecutive words, buffered until they are taken."""
+"""LMem reader: consecutive words, buffered until the consumer accepts them."""
 
 from amaranth import Module, Signal
 from amaranth.lib import memory, wiring
@@ -15,8 +15,8 @@ _DEPTH = 8
 
 
 class LMemReader(wiring.Component):
-    """Reads words one after the other and holds them until they are taken; they are shown from
-    registers.
+    """LMem reader: prefetches consecutive words into registers and holds them until they are
+    accepted.
 
     Parameters
     ----------

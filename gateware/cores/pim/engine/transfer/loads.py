@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load datapath of ld: beats to LMem."""
+"""Load datapath of ``ld``: beats to LMem."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
@@ -13,19 +13,19 @@ __all__ = ["Loads", "load_depth", "piece_bytes"]
 
 
 def piece_bytes(params, beat_bytes):
-    """Bytes that go between memory and LMem at once: a beat, or a word of LMem where that is
+    """Bytes that move between memory and LMem at once: a beat, or a word of LMem where that is
     less."""
     return min(beat_bytes, lmem_word_bytes(params))
 
 
 def load_depth(params):
-    """Loads whose answers may be outstanding."""
+    """Number of loads whose answers may be outstanding."""
     return 4 if lmem_word_bytes(params) >= 4 else 1
 
 
 class Loads(wiring.Component):
-    """Each beat, or piece of one, is a write of LMem at its own place: LMem takes bytes of any
-    alignment, so none are shifted here.
+    """Load datapath: each beat, or piece of one, is a write of LMem at its own address; LMem takes
+    bytes of any alignment, so none are shifted here.
 
     Parameters
     ----------

@@ -46,15 +46,15 @@ __all__ = ["TransferUnit", "transfer_progress_layout"]
 
 
 def transfer_progress_layout():
-    """``done``, one cycle: the command of ``tag`` is complete. With ``error`` it failed: ``code``,
-    ``detail`` of the fault."""
+    """Layout of a completion: ``done``, one cycle: the command of ``tag`` is complete. With
+    ``error`` it failed: ``code``, ``detail`` of the fault."""
     return data.StructLayout({"done": 1, "tag": TAG_BITS, "error": 1, "code": 8, "detail": 32})
 
 
 class TransferUnit(wiring.Component):
-    """One command a cycle at most. From the cycle in which a command is taken, when nothing is in
-    the way: lmv ``words`` + 6 cycles to its ``done``, lldi ``words`` + 1; two lmv follow each other
-    at the larger of ``words`` + 1 and 2 cycles.
+    """Transfer unit, one command per cycle at most. From the cycle in which a command is accepted,
+    when nothing is in the way: lmv ``words`` + 6 cycles to its ``done``, lldi ``words`` + 1; two
+    lmv follow each other at the larger of ``words`` + 1 and 2 cycles.
 
     Parameters
     ----------

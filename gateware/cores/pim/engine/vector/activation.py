@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""``vtanh`` and ``vsigm``: one table, a multiplier between its entries, rounding, all of it
-pipelined (section 4.3)."""
+"""Pipelined ``vtanh`` and ``vsigm``: one table, a multiplier that interpolates between its
+entries, and rounding (section 4.3)."""
 
 from amaranth import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
@@ -14,7 +14,8 @@ __all__ = ["Activation"]
 
 
 class Activation(wiring.Component):
-    """One element a cycle; configuration holds still while elements are under way.
+    """Activation function pipeline: one element per cycle; configuration holds still while elements
+    are in flight.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Divider of ``vavg``: a sum by its number of elements, to the nearest, halves away from zero
+"""Divider of ``vavg``: a sum by its number of elements, to nearest, halves away from zero
 (section 4.3)."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
@@ -13,7 +13,7 @@ _SHORT = 16
 
 
 class AverageDivider(wiring.Component):
-    """One bit of the quotient a cycle.
+    """Serial divider: one bit of the quotient per cycle.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ __all__ = ["VectorFetch"]
 
 
 class VectorFetch(wiring.Component):
-    """Reads the sources of one command after another.
+    """Operand fetch: reads the sources of one command after another.
 
     Where there is one source, it is the second operand.
 

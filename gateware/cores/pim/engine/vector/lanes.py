@@ -13,7 +13,7 @@ __all__ = ["VectorAdders", "VectorUnpack"]
 
 
 class VectorUnpack(wiring.Component):
-    """Elements of two words, their signs extended; one cycle.
+    """Unpacker of the vector unit: elements of two words, sign-extended; one cycle.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class VectorUnpack(wiring.Component):
 
 
 class VectorAdders(wiring.Component):
-    """``a + b``, ``a - b``, the larger, or the smaller; no register.
+    """Adders of the vector unit: ``a + b``, ``a - b``, maximum, or minimum; no register.
 
     Parameters
     ----------

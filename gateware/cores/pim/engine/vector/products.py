@@ -20,7 +20,7 @@ SHORT_SHIFT = 14
 
 
 class VectorProducts(wiring.Component):
-    """Products of what stands at ``a`` and ``b``, shifts of ``a`` by ``b`` places.
+    """Multipliers of the vector unit: products of ``a`` and ``b``, shifts of ``a`` by ``b`` places.
 
     A left shift is a product with a power of two, of which the low bits are taken; a right shift
     one of which the high bits are. With 32-bit elements, a product of 32 bits is the sum of four of

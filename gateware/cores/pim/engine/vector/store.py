@@ -13,7 +13,7 @@ __all__ = ["VectorStore", "result_bits"]
 
 
 def result_bits(params):
-    """Bits of a result before saturation, in each lane."""
+    """Width of a result before saturation, in each lane."""
     bits = [lane + 1 for lane in lane_bits(params)]
     for lane in range(multipliers(params)):
         bits[lane] = max(bits[lane], 32)
@@ -22,8 +22,8 @@ def result_bits(params):
 
 
 class VectorStore(wiring.Component):
-    """Two stages: saturation and packing, write. It does not wait: whoever sends results knows that
-    LMem takes them, or sends one at a time.
+    """Result store in two stages: saturation and packing, write. It does not wait: the producer
+    knows that LMem accepts results, or sends one at a time.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vector unit: as many elements a cycle as LMem has bytes for (specification, sections 4.3 and
+"""Vector unit: as many elements per cycle as LMem has bytes for (specification, sections 4.3 and
 9)."""
 
 from amaranth import Cat, Module, Mux, Signal
@@ -41,8 +41,8 @@ _IN_A_ROW = (
 
 
 class VectorUnit(wiring.Component):
-    """All vector instructions, with the result of capture where ranges overlap as section 4.4
-    allows.
+    """Vector unit: executes all vector instructions, with the result of capture where ranges
+    overlap as section 4.4 allows.
 
     Words of the sources are read in order and in turns, each before a result of its elements is
     written, and results are written in order: so no element is overwritten before it is read where

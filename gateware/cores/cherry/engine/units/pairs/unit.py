@@ -27,7 +27,7 @@ def in_pairs(params):
 
 
 class PairLoadStore(wiring.Component):
-    """Loads and stores in order, two elements a cycle.
+    """Load/store unit for two banks: loads and stores in order, two elements per cycle.
 
     The walk (:mod:`.walk`) is ahead by up to sixteen pairs, since all addresses of a slot are
     checked before the first is used. A load's pairs go to the banks, and come three cycles later

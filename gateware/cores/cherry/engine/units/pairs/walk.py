@@ -13,23 +13,23 @@ __all__ = ["AddressWalk", "PairLayout", "SlotLayout", "Way"]
 
 
 class PairLayout(data.StructLayout):
-    """Addresses of one or, with ``two``, two lanes that are served in one cycle."""
+    """Addresses of one or, with ``two``, two lanes that are accessed in one cycle."""
 
     def __init__(self, params):
         super().__init__({"first": params["log_mem"], "second": params["log_mem"], "two": 1})
 
 
 class Way(data.StructLayout):
-    """How a slot's lanes are passed: ``along``: two neighbours of a row together, row by row;
-    ``down``: two neighbours of a column together, column by column of two rows; neither: one by
-    one, row by row. ``len_y``, ``len_x``: rows and columns, 1 to 4."""
+    """Traversal order of a slot's lanes: ``along``: two neighbours of a row together, row by
+    row; ``down``: two neighbours of a column together, column by column of two rows; neither:
+    one by one, row by row. ``len_y``, ``len_x``: rows and columns, 1 to 4."""
 
     def __init__(self):
         super().__init__({"along": 1, "down": 1, "len_y": 3, "len_x": 3})
 
 
 class SlotLayout(data.StructLayout):
-    """A slot whose addresses were checked.
+    """Slot whose addresses have been checked.
 
     bad : one of them lies outside MEM; the slot must not be done
     store, reg, skip : of the operation; ``keeps``: a load that needs the old tile
@@ -53,7 +53,8 @@ class SlotLayout(data.StructLayout):
 
 
 class AddressWalk(wiring.Component):
-    """Walks the slots of operations, as soon as their waits are over, ahead of their accesses.
+    """Address walk: generates and checks the addresses of each slot ahead of its accesses, as soon
+    as its waits are over.
 
     Lanes are passed in pairs that lie in different banks or at one address: along rows where
     ``stride_x`` is odd or 0; else, of a load, down columns where ``stride_y`` is; else one by one.
