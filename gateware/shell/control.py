@@ -31,14 +31,14 @@ _COUNTED = {
 }
 
 
-class _Step(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class _Step(enum.Enum, shape=2):
     SWEEP = 0  # after a reset: every word of the RAM gets its reset value
     SLOT = 1  # takes up a bus cycle, or goes on with what else is to be done
     SERVE = 2  # one bus cycle, a half word a cycle
     ROUND = 3  # every prescaler is added to its counter, once
 
 
-class _Run(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class _Run(enum.Enum, shape=3):
     RESET = 0  # engine in reset until nothing of it is outstanding
     RECOVER = 1  # engine prepares itself
     IDLE = 2

@@ -2,6 +2,8 @@
 """Operand forms of Cherry: tile registers, declared loops and address units (section 3.2). Pure
 Python."""
 
+from ...isa.asm.cursor import Cursor
+from ...isa.instruction import Field
 from ...isa.operands import Form, Named
 
 __all__ = ["APU", "LOOP", "TILE", "TILES", "DeclaredForm"]
@@ -21,11 +23,12 @@ class DeclaredForm(Form):
     number (``asm/assembly.py``). A loop may stand in parentheses.
     """
 
-    def __init__(self, kind, prefix, what, brackets=False):
+    def __init__(self, kind: str, prefix: str, what: str, brackets: bool = False) -> None:
         self.kind, self.prefix, self.what, self.brackets = kind, prefix, what, brackets
 
-    def parse(self, cursor, field):
+    def parse(self, cursor: Cursor, field: Field) -> int:
         """The number written at ``cursor``."""
+        assert cursor.assembler is not None, "operands are read by an assembler"
         declared = cursor.assembler.section.state.get(self.kind, {})
         closing = self.brackets and cursor.accept("(")
         place = cursor.place
@@ -52,7 +55,7 @@ class DeclaredForm(Form):
             cursor.expect(")")
         return number
 
-    def format(self, value):
+    def format(self, value: int) -> str:
         """The number, which every listing declares."""
         return f"{self.prefix}{value}"
 

@@ -37,20 +37,20 @@ def _table(value):
 
 
 @cache
-def logt():
+def logt() -> np.ndarray:
     """Table of logarithms: LOGT[f] = round(2^32 log2(1 + f/512))."""
     ln2 = Decimal(2).ln()
     return _table(lambda f: (Decimal(512 + f) / 512).ln() / ln2 * (1 << 32))
 
 
 @cache
-def expt():
+def expt() -> np.ndarray:
     """Table of powers of two: EXPT[k] = round(2^26 2^(k/512))."""
     ln2 = Decimal(2).ln()
     return _table(lambda k: (ln2 * k / 512).exp() * (1 << 26))
 
 
 @cache
-def rect():
+def rect() -> np.ndarray:
     """Table of reciprocals: RECT[f] = round(2^21 * 512/(512 + f))."""
     return _table(lambda f: Decimal(1 << 30) / (512 + f))

@@ -53,7 +53,7 @@ POST_FORMS = {
 }
 
 
-def post_fields(post):
+def post_fields(post: int) -> tuple[int, int, int]:
     """``(act, order, res)`` of the field of ``@post``."""
     return post & 3, post >> 2 & 3, post >> 4 & 1
 

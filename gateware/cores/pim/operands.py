@@ -4,6 +4,8 @@ Python."""
 
 from dataclasses import dataclass
 
+from ...isa.asm.cursor import Cursor
+from ...isa.instruction import Field
 from ...isa.operands import Form
 
 __all__ = ["SELECTS", "Select", "select_text"]
@@ -12,7 +14,7 @@ __all__ = ["SELECTS", "Select", "select_text"]
 SELECTS = "d12"
 
 
-def select_text(value):
+def select_text(value: int) -> str:
     """The letters of ``offset_select``."""
     return "".join(letter for bit, letter in enumerate(SELECTS) if value >> bit & 1)
 
@@ -25,8 +27,10 @@ class Select(Form):
     letters: str = SELECTS
     ignored: str = ""
 
-    def parse(self, cursor, field):
-        place, text = cursor.place, cursor.token.text
+    def parse(self, cursor: Cursor, field: Field) -> int:
+        token, place = cursor.token, cursor.place
+        assert token is not None, "an operand is there"
+        text = token.text
         value = 0
         for letter in text:
             bit = SELECTS.find(letter)
@@ -43,5 +47,5 @@ class Select(Form):
         cursor.advance()
         return value
 
-    def format(self, value):
+    def format(self, value: int) -> str:
         return select_text(value)

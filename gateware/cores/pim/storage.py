@@ -17,7 +17,7 @@ WIDE = 32
 _SHORT = {1: 11, 6: 16, 7: 16}
 
 
-def expand(low):
+def expand(low: int) -> int:
     """Expands an instruction of the 32-bit form to its 64-bit word."""
     shift = _SHORT.get(low & 63)
     if shift is None:
@@ -26,7 +26,7 @@ def expand(low):
     return (immediate & 0xFFFF_FFFF) << 32 | low & (1 << shift) - 1
 
 
-def narrow(word):
+def narrow(word: int) -> int | None:
     """Narrows a 64-bit word to the 32-bit form; ``None`` if it has none."""
     low, high = word & 0xFFFF_FFFF, word >> 32
     shift = _SHORT.get(low & 63)

@@ -5,6 +5,7 @@ source (specification, section 3.2). Pure Python."""
 import math
 from dataclasses import dataclass, field
 
+from ....isa.asm.assembler import Assembler
 from ....isa.asm.program import SourceLine
 from ....isa.software import Directive
 from ..image import (
@@ -405,7 +406,7 @@ def _image(assembler, section):
     return image
 
 
-def link(assembler):
+def link(assembler: Assembler) -> bytes:
     """Linker: the bytes of a source, a bare image or a program list."""
     sections = [s for s in assembler.sections.values() if s.name is not None or s.items or s.state]
     programs = {
@@ -427,7 +428,9 @@ def link(assembler):
     for source in steps:
         name = source.program or only
         if name not in programs:
-            assembler.fail(source.place, f"no program is called '{name}'", ", ".join(programs))
+            assembler.fail(
+                source.place, f"no program is called '{name}'", ", ".join(map(str, programs))
+            )
         section, image = programs[name]
         for place, unit in source.units:
             units = section.state.get("apu", {})

@@ -78,7 +78,7 @@ class PipelinedEngine(Engine):
     synth_opts = {"ecp5": "-nowidelut"}
     floorplan = staticmethod(floorplan)
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         if self.family == "ice40" and self.params["slots"] != 1:
             raise ValueError(
                 f"Parameter slots must be 1 where the chip has no true dual-port block RAM "
@@ -91,7 +91,7 @@ class PipelinedEngine(Engine):
             bytes_bits=8,
         ), 2
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, family = self.params, self.family
         m.submodules.front = self.front = front = FrontEnd(
@@ -113,7 +113,7 @@ class PipelinedEngine(Engine):
         self._sequencer = sequencer
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         units = [unit for unit in Unit if unit is not Unit.SFU or self.params["sfu_lanes"]]
         return (
             *(Row(name) for name in ("images", "DMA in")),
@@ -121,7 +121,7 @@ class PipelinedEngine(Engine):
             *(Row(_ROWS[unit], queue=True) for unit in units),
         )
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline: the thread of the steps, and the operations under way in each
         unit."""
         told, issued, finished = self._sequencer.told, self.front.issued, self.front.finished

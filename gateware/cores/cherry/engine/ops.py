@@ -11,9 +11,11 @@ name.
 """
 
 from amaranth import unsigned
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out, Signature
 
+from ....isa.parameters import Params
 from ..params import microcoded
 
 __all__ = [
@@ -41,7 +43,7 @@ __all__ = [
 POSITION = 9
 
 
-class Unit(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class Unit(enum.Enum, shape=2):
     """Units of the engine, in the order of all arrays over them."""
 
     LSU = 0
@@ -50,7 +52,7 @@ class Unit(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     SFU = 3
 
 
-class DotKind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class DotKind(enum.Enum, shape=3):
     """Instructions of the dot unit."""
 
     MATMUL = 0
@@ -61,7 +63,7 @@ class DotKind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     SUM = 5
 
 
-class AluKind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class AluKind(enum.Enum, shape=3):
     """Instructions of the vector ALU."""
 
     RELU = 0
@@ -71,7 +73,7 @@ class AluKind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     ZERO = 4
 
 
-class SfuKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class SfuKind(enum.Enum, shape=2):
     """Instructions of the special-function lanes."""
 
     DIV = 0
@@ -80,25 +82,25 @@ class SfuKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     LOG = 3
 
 
-def tile_elements(params):
+def tile_elements(params: Params) -> int:
     """Number of elements in a word of the tile file: a whole tile, a row of one, or in the small
     engine one."""
     return 16 if params["macs"] >= 32 else 1 if microcoded(params) else 4
 
 
-def element_bits(params):
+def element_bits(params: Params) -> int:
     """Width in bits of an element in the tile file: that of ACC, of which the other registers
     use the lower 18."""
     return params["acc_frac"] + 9
 
 
-def unhurried(params):
+def unhurried(params: Params) -> bool:
     """Whether a product of tiles takes eight cycles or more, so that the preparation of the next
     slot, or operation, is not on the critical path."""
     return params["macs"] <= 8
 
 
-def entries(params):
+def entries(params: Params) -> int:
     """Number of tiles of a register: the private ones by context, then two for the uniform copy."""
     return params["contexts"] + 2
 
@@ -107,7 +109,7 @@ class ProgressLayout(data.ArrayLayout):
     """Progress counters of all units, an element for each of :class:`Unit`: ``fetched`` and
     ``finished``, slots since the program's start."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             data.StructLayout({"fetched": unsigned(POSITION), "finished": unsigned(POSITION)}), 4
         )
@@ -126,11 +128,11 @@ class Waits(data.ArrayLayout):
     """Wait conditions of an operation: for each unit one on its ``fetched`` and one on its
     ``finished`` slots."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(data.StructLayout({"fetched": _Wait(), "finished": _Wait()}), 4)
 
 
-def header():
+def header() -> dict[str, ShapeLike]:
     """Layout members that every operation has.
 
     size : slots, 1 to 32
@@ -151,7 +153,7 @@ def header():
     }
 
 
-def lsu_op():
+def lsu_op() -> data.StructLayout:
     """Layout of a load or store: ``len_y``, ``len_x`` 1 to 4; ``address`` of context 0's element
     (0, 0), ``step`` from context to context (elements, modulo 2^18). A load with ``whole`` does
     not need the old tile."""
@@ -176,13 +178,13 @@ def _reduce():
     return {"acc": unsigned(1), "axis": unsigned(2), "count": unsigned(3), "target": unsigned(2)}
 
 
-def dot_op():
+def dot_op() -> data.StructLayout:
     """Layout of an operation of the dot unit; the fields of a reduce are those of ``sum``
     (``count`` 1 to 4)."""
     return data.StructLayout(header() | {"kind": DotKind} | _reduce())
 
 
-def alu_op():
+def alu_op() -> data.StructLayout:
     """Layout of an operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of
     a reduce of ``max``."""
     return data.StructLayout(
@@ -190,7 +192,7 @@ def alu_op():
     )
 
 
-def sfu_op():
+def sfu_op() -> data.StructLayout:
     """Layout of an operation of the special-function lanes."""
     return data.StructLayout(header() | {"kind": SfuKind})
 
@@ -207,7 +209,7 @@ class TileRead(Signature):
     data : In, for each register the word; of one not asked for undefined
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         word = element_bits(params) * tile_elements(params)
         super().__init__(
             {
@@ -233,7 +235,7 @@ class TileWrite(Signature):
     ``word``, ``data``. A request accepted in one cycle is seen by a read that is accepted in the
     next."""
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         word = element_bits(params) * tile_elements(params)
         super().__init__(
             {

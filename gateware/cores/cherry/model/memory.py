@@ -17,7 +17,7 @@ class MainMemory(MemoryWindow):
     ``bus`` where the window lies past the memory's end.
     """
 
-    def check(self, address, words, pc):
+    def check(self, address: int, words: int, pc: int) -> None:
         """Raises a fault for a range that is not inside the window."""
         for name, bad in (
             ("window", self.outside(address, 4 * words)),
@@ -26,17 +26,17 @@ class MainMemory(MemoryWindow):
             if bad is not None:
                 raise RunFault(name, bad, pc=pc)
 
-    def word(self, address, pc):
+    def word(self, address: int, pc: int) -> int:
         """Reads one word."""
         self.check(address, 1, pc)
         return int.from_bytes(self.memory[address : address + 4].tobytes(), "little")
 
-    def words(self, address, count, pc):
+    def words(self, address: int, count: int, pc: int) -> np.ndarray:
         """Reads ``count`` words as an int64 array."""
         self.check(address, count, pc)
         return self.memory[address : address + 4 * count].view("<u4").astype(np.int64)
 
-    def store(self, address, words, pc):
+    def store(self, address: int, words: np.ndarray, pc: int) -> None:
         """Writes words."""
         self.check(address, len(words), pc)
         self.write(pc, address, np.asarray(words).astype("<u4").view(np.uint8))

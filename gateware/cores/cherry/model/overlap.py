@@ -2,6 +2,8 @@
 """Overlap checker: prefetched and deferred transfers must not touch data of the program that
 runs beside them (specification, section 7.3)."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from ....isa.outcome import UndefinedResult
@@ -18,11 +20,12 @@ class Overlap(UndefinedResult):
 class Touched:
     """Footprint of a list or a program: elements of MEM, ranges of main memory."""
 
-    def __init__(self, elements):
+    def __init__(self, elements: int) -> None:
         self.mem_read, self.mem_written = np.zeros(elements, bool), np.zeros(elements, bool)
-        self.main_read, self.main_written = [], []
+        self.main_read: list[tuple[int, int]] = []
+        self.main_written: list[tuple[int, int]] = []
 
-    def note(self, op, at, main, size):
+    def note(self, op: int, at: np.ndarray, main: int, size: int) -> None:
         """Adds a row of a transfer."""
         if op == FILL:
             self.mem_written[at] = True
@@ -37,21 +40,22 @@ class Touched:
 class Promises:
     """Overlap checker of a run: gets the footprint of each part, in the order of their meaning."""
 
-    def __init__(self, elements):
+    def __init__(self, elements: int) -> None:
         self._elements = elements
-        self._program = self._out = (
-            None  # of the last step: what its program and its out list touched
-        )
-        self._deferred = None  # out list of the step before, if it may still run
+        # Of the last step: what its program and its out list touched.
+        self._program: Touched | None = None
+        self._out: Touched | None = None
+        # Out list of the step before, if it may still run.
+        self._deferred: Touched | None = None
 
-    def new(self):
+    def new(self) -> Touched:
         """Makes the :class:`Touched` of the next list or program."""
         return Touched(self._elements)
 
-    def in_list(self, step, prefetch, touched):
+    def in_list(self, step: int, prefetch: bool, touched: Touched) -> None:
         """Enters the in list of ``step``; refuses it where it is prefetched and touches data of
         what runs beside it."""
-        if prefetch and self._program is not None:
+        if prefetch and self._program is not None and self._out is not None:
             mem = touched.mem_read | touched.mem_written
             beside = (
                 self._program.mem_read
@@ -74,7 +78,7 @@ class Promises:
                             f"which the out list of step {step - 1} writes"
                         )
 
-    def program(self, step, touched):
+    def program(self, step: int, touched: Touched) -> None:
         """Enters the program of ``step``."""
         if self._deferred is not None:
             out = self._deferred
@@ -90,7 +94,7 @@ class Promises:
                     )
         self._program = touched
 
-    def out_list(self, defer, touched):
+    def out_list(self, defer: bool, touched: Touched) -> None:
         """Enters the out list of the step whose program was entered last."""
         self._out = touched
         self._deferred = touched if defer else None

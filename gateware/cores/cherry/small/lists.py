@@ -2,6 +2,7 @@
 """Microprogram of the small engine: runs, program lists and images (specification, sections 3.3,
 3.4, 6 and 7.3). Pure Python."""
 
+from ....isa.parameters import Params
 from ..image import HEADER_WORDS, IMAGE_MAGIC, LIST_MAGIC, VERSION
 from ..isa import LOOPS, UNITS
 
@@ -15,12 +16,12 @@ CODE_TABLE = 512
 TILE_WORDS = 128
 
 
-def tile_table(params):
+def tile_table(params: Params) -> int:
     """Base of the tiles in that table, behind the instructions."""
     return CODE_TABLE + max(params["imem"], TILE_WORDS)
 
 
-def lists(params, codes):
+def lists(params: Params, codes: dict[str, int]) -> str:
     """Source text of the microprogram's part; ``codes``: fault codes by name."""
     # Flags of the image that this build lacks: a wide ACC, special functions, axes.
     lacking = (

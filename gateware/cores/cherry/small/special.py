@@ -81,7 +81,7 @@ TABLES = {
 }
 
 
-def special(tiles, entry, register):
+def special(tiles: int, entry: int, register: int) -> str:
     """Source text of the microprogram's part; ``tiles``: base of the tiles in the table,
     ``entry`` and ``register``: elements of an entry and of a register."""
     exp, power = ISA.opcodes["exp"], ISA.opcodes["pow"]

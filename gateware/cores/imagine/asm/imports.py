@@ -5,7 +5,9 @@ import re
 from pathlib import Path
 
 from ....isa.files import MOST_TEXT, read_bytes
+from ....isa.parameters import Params
 from ....isa.program_file import FormError, ProgramFile
+from ....isa.software import Software
 from ..sizes import PES, levels
 from .target import IMAGineError, Target
 
@@ -31,7 +33,7 @@ def _tokens(text, pattern):
             line, start = line + newlines, match.start() + match[0].rindex("\n") + 1
 
 
-def read_export(software, path, params=None):
+def read_export(software: Software, path: str | Path, params: Params | None = None) -> ProgramFile:
     """The program of a ``.mem``, ``.hex`` or ``.c`` file.
 
     Raises

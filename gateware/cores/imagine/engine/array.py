@@ -16,6 +16,7 @@ from ....primitives.kept import KeptRegister
 from .block import Bank, ControlLayout
 from .columns import ColumnRegisters
 from .controller import RootLayout
+from .mapping import Mapping
 
 __all__ = ["Array"]
 
@@ -42,7 +43,7 @@ class Array(wiring.Component):
     latency : int
     """
 
-    def __init__(self, *, mapping, family=None):
+    def __init__(self, *, mapping: Mapping, family: str | None = None) -> None:
         self.mapping, self.family = mapping, family
         self.groups = -(-mapping.banks // _GROUP) if mapping.banks > _LONG else 1
         self.latency = 0 if mapping.tiny else 1 if mapping.small else 2 + (self.groups > 1)
@@ -50,7 +51,7 @@ class Array(wiring.Component):
         self.share = 8 if family == "ice40" else 1
         super().__init__({"root": In(RootLayout(mapping)), "word": Out(mapping.width)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         mapping, root = self.mapping, self.root
         rows, cols, halves = mapping.rows, mapping.cols, mapping.halves

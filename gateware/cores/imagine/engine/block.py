@@ -15,6 +15,7 @@ from amaranth.lib.wiring import In, Out
 from ....primitives.bram import BlockRAM
 from ....primitives.dualram import DualPortRAM, HalvesRAM
 from ..isa import PES
+from .mapping import Mapping
 
 __all__ = ["Bank", "ControlLayout", "FOLDS"]
 
@@ -40,7 +41,7 @@ class ControlLayout(data.StructLayout):
     carry_ce, carry_clear
     """
 
-    def __init__(self, mapping):
+    def __init__(self, mapping: Mapping) -> None:
         bits = mapping.address_bits
         members = {
             "read": bits,
@@ -80,7 +81,7 @@ class Bank(wiring.Component):
     tap : Out(halves), the sum bit of PE 0, which is written in this cycle if ``write``
     """
 
-    def __init__(self, *, mapping, family=None):
+    def __init__(self, *, mapping: Mapping, family: str | None = None) -> None:
         self.mapping, self.family = mapping, family
         halves = mapping.halves
         super().__init__(
@@ -95,7 +96,7 @@ class Bank(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         mapping, c = self.mapping, self.control
         halves = range(mapping.halves)

@@ -31,11 +31,13 @@ class ColumnRegisters(wiring.Component):
     word : Out(width), row 0: one cycle after ``out`` what moves out
     """
 
-    def __init__(self, *, rows, width, family=None, direct=False):
+    def __init__(
+        self, *, rows: int, width: int, family: str | None = None, direct: bool = False
+    ) -> None:
         self.rows, self.width, self.family, self._direct = rows, width, family, direct
         super().__init__({"shift": In(1), "out": In(1), "tap": In(rows), "word": Out(width)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         registers = [Signal(self.width, name=f"row_{r}", reset_less=True) for r in range(self.rows)]
         for low in range(0, self.rows, _GROUP):

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....parts.delays import DelayLine
 from .block import ControlLayout
+from .mapping import Mapping
 from .ops import OpLayout
 
 __all__ = ["Controller", "RootLayout"]
@@ -30,7 +31,7 @@ class RootLayout(data.StructLayout):
     shift : column registers take the taps; out : they move up
     """
 
-    def __init__(self, mapping):
+    def __init__(self, mapping: Mapping) -> None:
         super().__init__(
             {
                 "control": ControlLayout(mapping),
@@ -74,7 +75,7 @@ class Controller(wiring.Component):
     latency_out : cycles from ``out`` to ``root.out``
     """
 
-    def __init__(self, *, mapping):
+    def __init__(self, *, mapping: Mapping) -> None:
         self.mapping = mapping
         self.latency_out = mapping.write + 1
         super().__init__(
@@ -89,7 +90,7 @@ class Controller(wiring.Component):
         )
         self._sweeping = Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         self._sweep(m)
         self._emit(m, *self._steps(m))

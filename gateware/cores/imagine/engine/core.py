@@ -21,6 +21,7 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.fifo import SyncFIFOBuffered
 
+from ....isa.parameters import Params
 from ....parts.queues import StreamBuffer
 from ....primitives.floorplan import ram_columns
 from ....shell.activity import Activity, Row
@@ -82,7 +83,7 @@ class ArrayEngine(Engine):
     #: costs places.
     synth_opts = {"ice40": "-dffe_min_ce_use 8"}
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         params, family = self.params, self.family
         if family == "ice40" and params["ram"] == "tdp":
             raise ValueError(
@@ -110,7 +111,7 @@ class ArrayEngine(Engine):
         ), 1
 
     @staticmethod
-    def floorplan(device, params):
+    def floorplan(device: str, params: Params) -> dict[str, str]:
         """Places of the block RAMs of a large array: columns of blocks side by side, so that
         each column's control tree stays in it."""
         mapping = Mapping.of(params)
@@ -121,11 +122,11 @@ class ArrayEngine(Engine):
         }
 
     @staticmethod
-    def domains(params):
+    def domains(params: Params) -> dict[str, Fraction]:
         """Clock domain of the array, if it has one of its own."""
         return {_FAR: Fraction(params["clock_ratio"], 4)} if params["own_clock"] else {}
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         self._marked = Signal()
         mapping, params, control, memory = self.mapping, self.params, self.control, self.memory[0]
@@ -244,10 +245,10 @@ class ArrayEngine(Engine):
         self._dispatch = dispatch
         return m if params["own_clock"] else DomainRenamer({_FAR: "sync"})(m)
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return Row("class", domain=_FAR), Row("array", domain=_FAR)
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline, in the array's clock."""
         dispatch = self._dispatch
         now = dict(zip(EVENTS, dispatch.event, strict=True))

@@ -16,6 +16,7 @@ from .array import Array
 from .controller import Controller
 from .decode import Decoder, WordLayout
 from .issue import Issue
+from .mapping import Mapping
 from .ops import fault_code
 
 __all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "ROOM", "place_parts"]
@@ -30,7 +31,7 @@ _CODE = ISA.fault_codes
 _LOW = 8
 
 
-class Kind(enum.Enum, shape=unsigned(2)):  # type: ignore[call-arg]  # Amaranth's shape
+class Kind(enum.Enum, shape=unsigned(2)):
     """Kinds of entries of the output FIFO: a word, the last of a vector, half an address, the
     end of the run."""
 
@@ -44,11 +45,11 @@ class ItemLayout(data.StructLayout):
     """Entry of the output FIFO: ``value``, of a word the N bits of its row, of a place 16 bits
     of the number of the word, low half first."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"value": 16, "kind": Kind})
 
 
-def place_parts(address_bits):
+def place_parts(address_bits: int) -> int:
     """Number of output FIFO entries that the number of a word of a program takes, where
     addresses have so many bits."""
     return -(-(address_bits - 2) // 16)
@@ -94,7 +95,14 @@ class Dispatch(wiring.Component):
     swept : Out(1), the sweep after a reset is over
     """
 
-    def __init__(self, *, mapping, family=None, address_bits=32, parts=None):
+    def __init__(
+        self,
+        *,
+        mapping: Mapping,
+        family: str | None = None,
+        address_bits: int = 32,
+        parts: int | None = None,
+    ) -> None:
         self.mapping = mapping
         self._parts = parts or place_parts(address_bits)
         self.decoder, self.issue = Decoder(mapping=mapping), Issue(mapping=mapping, family=family)
@@ -119,7 +127,7 @@ class Dispatch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.decoder, m.submodules.issue = decoder, issue = self.decoder, self.issue
         m.submodules.controller, m.submodules.array = controller, array = (

@@ -42,7 +42,9 @@ class Fetch(wiring.Component):
         when all that was asked for has come and no more will be, the end
     """
 
-    def __init__(self, *, beat_bytes, depth, address_bits=32, lean=False):
+    def __init__(
+        self, *, beat_bytes: int, depth: int, address_bits: int = 32, lean: bool = False
+    ) -> None:
         self.beat_bytes, self.depth, self._bits, self._lean = beat_bytes, depth, address_bits, lean
         super().__init__(
             {
@@ -57,7 +59,7 @@ class Fetch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size = self.beat_bytes
         burst = min(_BURST, self.depth // 2)  # words

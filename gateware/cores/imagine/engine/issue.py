@@ -28,6 +28,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....parts.queues import PairQueue
 from ....primitives.kept import KeptRegister
+from .mapping import Mapping
 from .ops import Decoded, GateLayout, OpLayout
 
 __all__ = ["Issue"]
@@ -64,7 +65,7 @@ class Issue(wiring.Component):
         and nothing is to land any more
     """
 
-    def __init__(self, *, mapping, family=None):
+    def __init__(self, *, mapping: Mapping, family: str | None = None) -> None:
         self.mapping, self.family = mapping, family
         layout = OpLayout(mapping)
         super().__init__(
@@ -115,7 +116,7 @@ class Issue(wiring.Component):
             "landing": Signal(range(mapping.drain + 1), name="landing", reset_less=True),
         }
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         mapping, ops = self.mapping, self.ops
         m.submodules.gates = gates = self.gates

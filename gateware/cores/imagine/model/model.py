@@ -2,13 +2,23 @@
 """The golden model of IMAGine: a run from start to end, its faults, outputs and counters (sections
 4, 6 and 7). Numpy."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ....isa import machine
-from ....isa.outcome import RunFault
+from ....isa.outcome import Outcome, RunFault
+from ....isa.parameters import Params
 from ..isa import ISA, PES
 from ..params import geometry, register_file
 from .machine import Machine
+
+if TYPE_CHECKING:
+    from ....isa.table import Decoded
+
 
 __all__ = ["Model"]
 
@@ -45,18 +55,18 @@ class Model(machine.Model):
 
     ISA = ISA
 
-    def __init__(self, params, memory, *, ref_sign=False):
+    def __init__(self, params: Params, memory: np.ndarray, *, ref_sign: bool = False) -> None:
         self.machine = Machine(params, ref_sign=ref_sign)
         self._macs = PES * params["rows"] * params["cols"]
-        self._decoded = {}
+        self._decoded: dict[int, Decoded] = {}
         super().__init__(params, memory)
 
-    def reset(self):
+    def reset(self) -> None:
         """Core reset: the RAM too."""
         self.machine.reset()
         self.eov = 0
 
-    def clear(self, name, value):
+    def clear(self, name: str, value: int) -> None:
         """A write of ``value`` to ``eov``: 1 clears it.
 
         Raises
@@ -68,7 +78,12 @@ class Model(machine.Model):
             raise ValueError(f"register {name} is no flag; there is eov")
         self.eov &= ~value
 
-    def run(self, registers, cycle_limit=None, trace=None):
+    def run(
+        self,
+        registers: dict[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
         """One run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace)
         begin, length = self.reg["program_address"], self.reg["program_length"]

@@ -14,12 +14,14 @@ from functools import reduce
 from itertools import pairwise
 from operator import or_
 from types import SimpleNamespace
+from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from ....isa.registers import COMMON_REGISTERS
 from ....shell.layouts import word_layout
 from ..isa import CFG_NAMES, ISA
@@ -28,8 +30,12 @@ from .classify import OPS, Classify, cfg_illegal, class_layout, size_shifts
 
 __all__ = ["Decode", "FaultCode", "candidate_layout"]
 
+# A type checker cannot know members that come from a table.
+_make_enumeration: Any = IntEnum
 #: Numbers of the table's faults.
-FaultCode = IntEnum("FaultCode", {name.upper(): code for name, code in ISA.fault_codes.items()})
+FaultCode = _make_enumeration(
+    "FaultCode", {name.upper(): code for name, code in ISA.fault_codes.items()}
+)
 
 _WORD_BYTES = ISA.storage[0].size
 _PROGRAM_LENGTH = next(
@@ -37,7 +43,7 @@ _PROGRAM_LENGTH = next(
 )
 
 
-def candidate_layout(params):
+def candidate_layout(params: Params) -> data.StructLayout:
     """Layout of a decoded instruction, a candidate for issue.
 
     Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no
@@ -124,7 +130,7 @@ class Decode(wiring.Component):
     starved : Out: no word is there to decode
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         names = (
             "hostmem_base",
@@ -158,7 +164,7 @@ class Decode(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         p, regs = self.params, self.registers
         row_shifts, tile_shifts = size_shifts(p["n"])

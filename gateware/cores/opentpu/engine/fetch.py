@@ -38,7 +38,7 @@ class Fetch(wiring.Component):
     exhausted : Out: no word is there, and none will come
     """
 
-    def __init__(self, *, beat_bytes, words):
+    def __init__(self, *, beat_bytes: int, words: int) -> None:
         self.beat_bytes, self.words = beat_bytes, words
         super().__init__(
             {
@@ -57,7 +57,7 @@ class Fetch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         size = self.beat_bytes
         unit = 2 if size % 2 == 0 else 1

@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from ....memory.port import MemoryPort
 from .decode import candidate_layout
 from .matrix import progress_layout, ub_latency
@@ -16,7 +17,7 @@ from .tracker import tracker
 __all__ = ["LoadUnit", "WeightUnit", "StoreUnit", "trouble_layout"]
 
 
-def trouble_layout():
+def trouble_layout() -> data.StructLayout:
     """Layout of a bus error: ``pc`` of the instruction, ``address`` of the request."""
     return data.StructLayout({"pc": 32, "address": 32})
 
@@ -36,7 +37,7 @@ class LoadUnit(wiring.Component):
     taken when the engine has noted it; ``memory``.
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         p = self.params = params
         ub = exact_log2(p["ub_rows"])
         self.reader = RowReader(
@@ -72,7 +73,7 @@ class LoadUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.reader = reader = self.reader
         wiring.connect(m, reader.memory, wiring.flipped(self.memory))
@@ -150,7 +151,7 @@ class WeightUnit(wiring.Component):
     :class:`LoadUnit`.
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         p = self.params = params
         self.reader = RowReader(
             row_bytes=p["n"],
@@ -178,7 +179,7 @@ class WeightUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.reader = reader = self.reader
         wiring.connect(m, reader.memory, wiring.flipped(self.memory))
@@ -225,7 +226,7 @@ class StoreUnit(wiring.Component):
     ``ub_grant``, ``ub_data``: read port; ``error``, ``trouble``, ``error_ready``, ``memory``.
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         p = self.params = params
         ub = exact_log2(p["ub_rows"])
         self.latency = ub_latency(p)
@@ -268,7 +269,7 @@ class StoreUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.writer = writer = self.writer
         wiring.connect(m, writer.memory, wiring.flipped(self.memory))

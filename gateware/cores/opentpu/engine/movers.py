@@ -11,7 +11,7 @@ from ....memory.port import MAX_BEATS, MemoryPort
 __all__ = ["RowReader", "RowWriter", "burst_rows"]
 
 
-def burst_rows(row_bytes, beat_bytes, goal):
+def burst_rows(row_bytes: int, beat_bytes: int, goal: int) -> int:
     """Number of rows in one burst: a power of two, about ``goal`` bytes, and no more beats than
     a request may have."""
     rows = max(1, min(goal // row_bytes, MAX_BEATS * beat_bytes // row_bytes))
@@ -42,7 +42,9 @@ class RowReader(wiring.Component):
     answer_tag : Out, tag of the transfer the row belongs to
     """
 
-    def __init__(self, *, row_bytes, beat_bytes, most_rows, tag_bits, flight):
+    def __init__(
+        self, *, row_bytes: int, beat_bytes: int, most_rows: int, tag_bits: int, flight: int
+    ) -> None:
         self.row_bytes, self.beat_bytes, self.most_rows, self.flight = (
             row_bytes,
             beat_bytes,
@@ -68,7 +70,7 @@ class RowReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.memory
         per_row = self.row_bytes // self.beat_bytes
@@ -201,7 +203,7 @@ class RowWriter(wiring.Component):
         it was noted
     """
 
-    def __init__(self, *, row_bytes, beat_bytes, flight):
+    def __init__(self, *, row_bytes: int, beat_bytes: int, flight: int) -> None:
         self.row_bytes, self.beat_bytes, self.flight = row_bytes, beat_bytes, flight
         self.burst = burst_rows(row_bytes, beat_bytes, 128)
         super().__init__(
@@ -227,7 +229,7 @@ class RowWriter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, burst = self.memory, self.burst
         per_row = self.row_bytes // self.beat_bytes

@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from ....isa.parameters import Params
 from ....primitives.bram import BlockRAM
 from ....primitives.held import HeldMultipliers
 from ..engine.activation import SIGMOID
@@ -48,7 +49,7 @@ class ComputeUnit(wiring.Component):
     work : Out: a vector is taken in
     """
 
-    def __init__(self, *, params, family):
+    def __init__(self, *, params: Params, family: str | None) -> None:
         self.params, self.family = params, family
         ub, acc = exact_log2(params["ub_rows"]), exact_log2(params["acc_rows"])
         super().__init__(
@@ -76,7 +77,7 @@ class ComputeUnit(wiring.Component):
         )
         self._ub, self._acc = ub, acc
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p = self.params
         m.submodules.ub = ub = BlockRAM(width=32, depth=p["ub_rows"], latency=1, family=self.family)

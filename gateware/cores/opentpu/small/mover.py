@@ -20,7 +20,7 @@ class WordLayout(data.StructLayout):
     """Flags of a word besides its fields' registers; ``length``, ``high``, ``low`` (halves of
     addr), ``ub``: these fields are not zero."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"opcode": 8, "flags": 8, "length": 1, "high": 1, "low": 1, "ub": 1})
 
 
@@ -34,7 +34,7 @@ class RowPort(wiring.Signature):
     push : Out: ``data`` is a row of a tile
     """
 
-    def __init__(self, row_bits):
+    def __init__(self, row_bits: int) -> None:
         super().__init__(
             {
                 "row": Out(row_bits),
@@ -85,7 +85,7 @@ class Mover(wiring.Component):
     idle : Out: no request, none wanted
     """
 
-    def __init__(self, *, row_bits):
+    def __init__(self, *, row_bits: int) -> None:
         super().__init__(
             {
                 "fetch": In(1),
@@ -120,7 +120,7 @@ class Mover(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.memory
         ask, ask_word = Signal(), Signal()  # what is asked for now

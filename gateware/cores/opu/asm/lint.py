@@ -2,7 +2,18 @@
 """Checks of a whole OPU program before it runs (specification, section 6: every fault but ``bus``
 follows from program, parameters, region table and window). Pure Python."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ....isa.asm.assembler import Item
+from ....isa.asm.program import Program
 from ....isa.outcome import RunFault
+from ....isa.parameters import Params
+
+if TYPE_CHECKING:
+    from ..model.sequence import Sequence
 
 __all__ = ["check_job", "describe", "lint"]
 
@@ -57,7 +68,7 @@ def _capacity(step, machine, params):
     )
 
 
-def describe(fault, word, machine):
+def describe(fault: RunFault, word: int, machine: Sequence) -> str:
     """A sentence on ``fault`` (:class:`~quintet.gateware.isa.outcome.RunFault`), raised by ``word``
     in front of ``machine``."""
     from ..isa import ISA
@@ -91,7 +102,7 @@ def _overlaps(step, machine):
     return None
 
 
-def lint(items, params):
+def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[Any, ...]]:
     """Pairs (index of the instruction or ``None``, message), and triples with ``"error"``, for the
     assembler.
 
@@ -125,7 +136,7 @@ def lint(items, params):
     yield None, "the program has no end", "error"
 
 
-def check_job(program, registers, params):
+def check_job(program: Program, registers: Mapping[str, int], params: Params) -> list[str]:
     """Refuses a job that this build cannot hold, before its core is started; messages on what else
     would end it early.
 
@@ -155,7 +166,8 @@ def check_job(program, registers, params):
                 f'registers."region_limit[{r}]" = {limit:#x}: expected at most {FULL_REGION:#x}'
             )
     begin, regions = registers["program_address"], Regions(registers)
-    machine, found = Sequence(params, params, regions), []
+    machine = Sequence(params, params, regions)
+    found: list[str] = []
     end = begin + len(program.data)
     for offset in range(0, len(program.data) - 3, 4):
         word = int.from_bytes(program.data[offset : offset + 4], "little")
@@ -177,7 +189,8 @@ def check_job(program, registers, params):
             )
         if step.mnemonic == "end":
             return found
-        if step.bytes_written and step.array.address < end and begin < sum(step.array):
+        array = step.array
+        if step.bytes_written and array is not None and array.address < end and begin < sum(array):
             found.append(
                 f"{where}: may write the program itself, whose old or new words are then executed"
             )

@@ -10,6 +10,7 @@ from amaranth import signed
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
+from ....isa.parameters import Params
 from ..types import type_set
 
 __all__ = [
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 
-class ConvKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class ConvKind(enum.Enum, shape=2):
     """Combination of a convolution's sums with the partial sums in place (section 4.4)."""
 
     PLAIN = 0
@@ -31,12 +32,12 @@ class ConvKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shap
     ACC = 2
 
 
-def row_bits(params):
+def row_bits(params: Params) -> int:
     """Width of a row number of the kernel ring."""
     return ceil_log2(params["ker_rows"])
 
 
-def conv_layout(params):
+def conv_layout(params: Params) -> data.StructLayout:
     """Layout of a ``conv`` command: tap at ``row`` of the ring, window at ``h``, ``w`` of an
     ``ifm`` that is ``ifm_w`` wide, to ``ofm_h`` x ``ofm_w``."""
     return data.StructLayout(
@@ -61,7 +62,7 @@ def conv_layout(params):
     )
 
 
-def post_layout(params):
+def post_layout(params: Params) -> data.StructLayout:
     """Layout of a ``store`` command without its addresses: ``ofm`` of ``ofm_h`` x ``ofm_w``,
     pooled to ``out_h`` x ``out_w``."""
     return data.StructLayout(
@@ -86,7 +87,7 @@ def post_layout(params):
     )
 
 
-def out_layout(params):
+def out_layout(params: Params) -> data.StructLayout:
     """Layout of a post-processing result: ``out_lanes`` elements of ITYPE, lane 0 lowest;
     ``last``: the last of its ``store``."""
     return data.StructLayout({"data": type_set(params).ifm * params["out_lanes"], "last": 1})
@@ -96,18 +97,18 @@ def _load_layout(beat_bytes, fields):
     return data.StructLayout({"start": 1, **fields, "valid": 1, "data": 8 * beat_bytes})
 
 
-def ifm_load_layout(params, beat_bytes):
+def ifm_load_layout(params: Params, beat_bytes: int) -> data.StructLayout:
     """Layout of an ``ifm`` load: one cycle of ``start`` with the bank, then the beats of a whole
     tile, line after line."""
     return _load_layout(beat_bytes, {"bank": 1})
 
 
-def ker_load_layout(params, beat_bytes):
+def ker_load_layout(params: Params, beat_bytes: int) -> data.StructLayout:
     """Layout of a kernel load: one cycle of ``start`` with the first row of the ring and the
     channels, then the beats of a whole kernel."""
     return _load_layout(beat_bytes, {"row": row_bits(params), "ifm_c": 2, "ofm_c": 3})
 
 
-def bias_load_layout(params, beat_bytes):
+def bias_load_layout(params: Params, beat_bytes: int) -> data.StructLayout:
     """Layout of a bias load: one cycle of ``start`` with the copy, then the beats of a bias."""
     return _load_layout(beat_bytes, {"copy": 1, "ofm_c": 3})

@@ -60,7 +60,7 @@ class PipelinedEngine(Engine):
 
     floorplan = staticmethod(floorplan)
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         params, beat_bytes = self.params, self.beat_bytes
         line = params["pi"] * type_set(params).ifm_bytes
         if beat_bytes > line:
@@ -79,7 +79,7 @@ class PipelinedEngine(Engine):
             counters=ISA.counters,
         ), 2
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, control = self.params, self.control
 
@@ -257,7 +257,7 @@ class PipelinedEngine(Engine):
         self._parts = fetch, decode, convs, dma
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return (
             Row("fetch", numbered=False),
             Row("loads", queue=True),
@@ -265,7 +265,7 @@ class PipelinedEngine(Engine):
             Row("stores", queue=True),
         )
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline: both queues, the loads and what writes memory each by itself. A
         convolution has begun with its first products."""
         fetch, decode, convs, dma = self._parts

@@ -6,11 +6,15 @@ Python.
 Golden model, assembler, host and tests walk through a program with the one :class:`Sequence` here.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
 
 from ....isa.outcome import RunFault
+from ....isa.parameters import Params
 from .. import geometry
 from ..isa import BIAS, IFM, ISA, KER, OFM, REGION_BITS, REGIONS, post_fields
 from ..types import type_set
@@ -36,7 +40,7 @@ class Step(NamedTuple):
     """Executed instruction that raises no fault by itself."""
 
     mnemonic: str
-    values: dict
+    values: dict[str, int]
     array: Array | None = None
     macs: int = 0
     bytes_read: int = 0
@@ -55,7 +59,9 @@ class Regions:
         Reset value of ``window_limit``.
     """
 
-    def __init__(self, registers=(), memory_size=1 << 32):
+    def __init__(
+        self, registers: Mapping[str, int] | tuple[()] = (), memory_size: int = 1 << 32
+    ) -> None:
         given = dict(registers)
         self.base = [given.get(f"region_base[{r}]", r * FULL_REGION) & -64 for r in range(REGIONS)]
         self.limit = [
@@ -65,7 +71,7 @@ class Regions:
         self.window_base = given.get("window_base", 0) & -64
         self.window_limit = given.get("window_limit", memory_size) & -64
 
-    def translate(self, region, unit, span):
+    def translate(self, region: int, unit: int, span: int) -> Array:
         """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``;
         raises :class:`~quintet.gateware.isa.outcome.RunFault`."""
         offset = unit * 64
@@ -76,7 +82,7 @@ class Regions:
             raise RunFault("window", address & _LOW32)
         return Array(address, span)
 
-    def holds(self, address, span):
+    def holds(self, address: int, span: int) -> bool:
         """Whether the bytes lie inside the memory window (and so below 2^32)."""
         return self.window_base <= address and address + span <= self.window_limit
 
@@ -126,17 +132,22 @@ class Sequence:
         Mask of valid buffers: 1 ifm, 2 ker, 4 bias, 8 ofm.
     """
 
-    def __init__(self, types, params=None, regions=None):
+    def __init__(
+        self,
+        types: str | Params,
+        params: Params | None = None,
+        regions: Regions | None = None,
+    ) -> None:
         self.types = type_set(types)
         self.params = params
-        self.regions = regions or _Untranslated()
+        self.regions: Regions | _Untranslated = regions or _Untranslated()
         self.reset()
 
-    def copy(self):
+    def copy(self) -> Sequence:
         """An independent copy."""
         return copy(self)
 
-    def reset(self):
+    def reset(self) -> None:
         """State at a start (section 2.1)."""
         self.ifm = self.ofm = self.ker_n = self.ifm_mem_w = self.ofm_mem = None
         self.ifm_region = self.ker_region = self.bias_region = self.ofm_region = 0
@@ -144,7 +155,7 @@ class Sequence:
         self.act = self.order = self.res = 0
         self.valid = 0
 
-    def step(self, word):
+    def step(self, word: int) -> Step:
         """Executes ``word``.
 
         Returns
@@ -300,8 +311,9 @@ class Sequence:
 
     # Results
 
-    def result_shape(self):
+    def result_shape(self) -> tuple[int, int]:
         """Rows and columns of what ``store`` writes, with the pool window known to fit."""
+        assert self.ofm is not None and self.pool is not None, "store has checked its registers"
         return geometry.pooled(self.ofm[0], self.ofm[1], self.pool)
 
     def _store(self, mnemonic, values):

@@ -28,7 +28,7 @@ class Buffer(wiring.Component):
     write_data : In, 16 bits; read_data : Out, 16 bits
     """
 
-    def __init__(self, *, words, spram, family):
+    def __init__(self, *, words: int, spram: bool, family: str | None) -> None:
         self._words, self._spram, self._family = words, spram, family
         super().__init__(
             {
@@ -41,7 +41,7 @@ class Buffer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self._spram:
             m.submodules.spram = ram = SPRAM(family=self._family)

@@ -37,7 +37,7 @@ class DotProduct(wiring.Component):
     total : Out, signed(20): sum of the products, three cycles after ``row``
     """
 
-    def __init__(self, *, rows, multiplier, family):
+    def __init__(self, *, rows: int, multiplier: str, family: str | None) -> None:
         self.rows, self.multiplier, self.family = rows, multiplier, family
         super().__init__(
             {
@@ -53,7 +53,7 @@ class DotProduct(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         gathered = Signal(8 * PI, reset_less=True)
         with m.If(self.shift):

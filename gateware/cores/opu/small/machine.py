@@ -5,6 +5,7 @@ in block RAM (:mod:`.instructions`)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ....microcode.staged import StagedMachine
 from .instructions import DYNAMIC, FIXED, LAYOUT, Act, Alu, Command, Cond
 from .program import microprogram
@@ -50,7 +51,7 @@ class MicroMachine(StagedMachine):
         The microprogram writes none while answers to FETCH, or to READ of the bias, may come.
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         super().__init__(
             microprogram(params, beat_bytes),
             {
@@ -77,7 +78,7 @@ class MicroMachine(StagedMachine):
             },
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, advance = Module(), Signal()
         s = self._stages(
             m, LAYOUT, ("act", "x", "what", "x_x"), advance

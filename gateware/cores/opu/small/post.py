@@ -21,7 +21,7 @@ class PoolPort(wiring.Signature):
     keep, keep_channel, keep_data : Out, a value is written
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "channel": Out(6),
@@ -56,7 +56,7 @@ class PostUnit(wiring.Component):
     valid, ready_out, data, mask : Out, In, Out, Out: beats of ``beat_bytes`` bytes, 2 or 4
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         self.beat_bytes = beat_bytes
         super().__init__(
             {
@@ -84,7 +84,7 @@ class PostUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Three stages, which stand still while two beats wait: one that is whole, and one before it
         # that cannot leave.

@@ -20,7 +20,7 @@ class TablePort(wiring.Signature):
     seen by the writer: ``data`` to entry ``address``, 64 + channel, or, of ``u``, 128 for all
     sums."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"u": Out(1), "b": Out(1), "address": Out(8), "data": Out(WIDTH)})
 
 
@@ -58,7 +58,7 @@ class Rounder(wiring.Component):
         In, :class:`~.post.PoolPort`
     """
 
-    def __init__(self, *, shared, family):
+    def __init__(self, *, shared: bool, family: str | None) -> None:
         self.shared, self.family = shared, family
         super().__init__(
             {
@@ -85,7 +85,7 @@ class Rounder(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         valid, last = Signal(4), Signal(4)
         channel = [

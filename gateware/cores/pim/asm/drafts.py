@@ -2,9 +2,13 @@
 """Declarations of a source: cores, their groups and their code (specification, sections 3.5 and
 3.7). Pure Python."""
 
-from dataclasses import dataclass, field
-from typing import Any
+from __future__ import annotations
 
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from ....isa.asm.assembler import Assembler, Section
+from ....isa.asm.errors import Place
 from ..image.fields import AUTO
 
 __all__ = [
@@ -36,7 +40,7 @@ LIMITS = {
 class SourceError(ValueError):
     """An error in a source; one line, without the place. ``place``: where, if it is known."""
 
-    def __init__(self, message, place=None):
+    def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(message)
         self.place = place
 
@@ -80,22 +84,24 @@ class Block:
     raw: bool = False
 
 
-def drafts(assembler):
+def drafts(assembler: Assembler) -> dict[int, CoreDraft]:
     """Declared cores by number, as :class:`CoreDraft`."""
     return assembler.state.setdefault("cores", {})
 
 
-def core_of(section):
+def core_of(section: Section) -> int:
     """Number of the core that a section belongs to; code in front of the first ``.core`` is core
     0's."""
-    return 0 if section.name is None else section.name
+    return 0 if section.name is None else cast(int, section.name)
 
 
-def draft_of(assembler, number):
+def draft_of(assembler: Assembler, number: int) -> CoreDraft:
     return drafts(assembler).setdefault(number, CoreDraft())
 
 
-def add_group(assembler, core, number, group, place):
+def add_group(
+    assembler: Assembler, core: int, number: int, group: GroupDraft, place: Place
+) -> None:
     """Declares group ``number`` of core ``core``."""
     groups = draft_of(assembler, core).groups
     if number in groups:

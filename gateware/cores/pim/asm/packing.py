@@ -3,13 +3,17 @@
 
 from dataclasses import replace
 
+from ....isa.asm.program import Program
+from ....isa.parameters import Params
+from ....isa.software import Software
 from ..image.codes import CodeError, code_of, words_of
+from ..image.image import Image
 from .listing import image_of
 
 __all__ = ["pack", "pack_program"]
 
 
-def pack(image):
+def pack(image: Image) -> tuple[Image, list[str]]:
     """Image with the code of all cores in packed form.
 
     Returns
@@ -31,7 +35,7 @@ def pack(image):
     return replace(image, cores=cores), notes
 
 
-def pack_program(software, program, params=None):
+def pack_program(software: Software, program: Program, params: Params | None = None) -> Program:
     """Pass ``packed`` of ``quintet asm``: a ``Program`` of the packed image."""
     from ....isa.asm.errors import AsmWarning
     from ....isa.asm.program import Program

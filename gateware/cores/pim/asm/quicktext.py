@@ -9,6 +9,8 @@ import re
 
 import numpy as np
 
+from ....isa.asm.assembler import Assembler
+from ....isa.asm.errors import Place
 from .drafts import Block
 
 __all__ = ["QuickText"]
@@ -193,13 +195,14 @@ def _forms():
 class QuickText:
     """Fast reader: ``Software.bulk`` of PIM."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._forms = _forms()
 
-    def read(self, lines, begin):
+    def read(self, lines: list[str], begin: int) -> tuple[np.ndarray | None, int]:
         """``(words, lines taken)`` from line ``begin`` on; words are ``None`` where that is not
         worth it."""
-        words, forms, at = [], self._forms, begin
+        words: list[int] = []
+        forms, at = self._forms, begin
         append = words.append
         try:
             for at in range(begin, len(lines)):  # noqa: B007
@@ -214,6 +217,6 @@ class QuickText:
         return np.array(words, np.uint64), count
 
     @staticmethod
-    def emit(assembler, words, place):
+    def emit(assembler: Assembler, words: np.ndarray, place: Place) -> None:
         """Appends the result of :meth:`read`."""
         assembler.section.items.append(Block(words, place, lines=True))

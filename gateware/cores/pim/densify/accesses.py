@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory accesses and durations of the instructions of a resolved program (for ``densify``)."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..image.image import Group
 from ..isa import TWO_SOURCES
 from ..model.elements import ELEMENTWISE, bytes_of
+from .resolve import Step
 
 __all__ = ["Access", "Range", "access_of", "crosses"]
 
@@ -36,7 +41,7 @@ class Access(NamedTuple):
     """
 
     unit: str
-    reads: tuple = ()
+    reads: tuple[Range, ...] = ()
     write: Range | None = None
     far: Range | None = None
     stores: bool = False
@@ -44,12 +49,12 @@ class Access(NamedTuple):
     busy: int = 1
     takes: int = 1
 
-    def inside(self, size):
+    def inside(self, size: int) -> bool:
         """Whether all of its ranges lie in local memory of ``size`` bytes."""
         return all(0 <= r.low <= r.high <= size for r in (*self.reads, self.write) if r is not None)
 
 
-def crosses(a, b):
+def crosses(a: Range | None, b: Range | None) -> bool:
     """Whether two ranges overlap; ``None`` overlaps with none."""
     return a is not None and b is not None and a.low < b.high and b.low < a.high
 
@@ -92,7 +97,7 @@ def _vector(step):
     )
 
 
-def access_of(step, groups, lanes=32):
+def access_of(step: Step, groups: Sequence[Group], lanes: int = 32) -> Access | None:
     """The :class:`Access` of a :class:`~.resolve.Step`, or ``None`` for a matrix group that does
     not exist.
 

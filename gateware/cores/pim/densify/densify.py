@@ -8,11 +8,16 @@ event registers; scalar registers and widths at the end are not part of it. Comp
 fully unrolled and two thirds of them set registers: that is what goes.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from ....isa.asm.program import Program
+from ....isa.parameters import Params
+from ....isa.software import Software
 from ..image.codes import code_of, words_of
+from ..image.image import Image
 from ..storage import narrow
 from .forward import drop_dead, forward
 from .merge import Contents, merge
@@ -247,7 +252,9 @@ def _written(core, draft, steps):
     )
 
 
-def densify(image, params=None, constants=()):
+def densify(
+    image: Image, params: Params | None = None, constants: Iterable[tuple[int, bytes]] = ()
+) -> tuple[Image, list[str]]:
     """Image whose programs are shorter and have the same effect.
 
     Parameters
@@ -272,7 +279,8 @@ def densify(image, params=None, constants=()):
         except Unresolved as reason:
             drafts.append(None)
             notes.append(f"core {number} is left as it is: {reason}")
-    for kept in (False, True):
+    kept = False
+    while True:
         orders = reorder(drafts, lanes, size, kept)
         cores = [
             core if draft is None else _written(core, draft, order)
@@ -281,14 +289,15 @@ def densify(image, params=None, constants=()):
         # A core whose program became no shorter has kept it, and with it the order in which it
         # meets others.
         found = [
-            None if draft is None else meetings(draft.steps if core is before else order)
+            None if draft is None else meetings(draft.steps if core is before else order or [])
             for core, before, draft, order in zip(cores, image.cores, drafts, orders, strict=True)
         ]
         if kept or completes(found):
             return replace(image, cores=cores), notes
+        kept = True
 
 
-def densify_program(software, program, params=None):
+def densify_program(software: Software, program: Program, params: Params | None = None) -> Program:
     """Pass ``densify`` of ``quintet asm``: a ``Program`` of the denser image."""
     from ....isa.asm.errors import AsmWarning
     from ....isa.asm.program import Program

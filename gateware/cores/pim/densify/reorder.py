@@ -7,9 +7,13 @@ instruction that can start first comes next, of a few that follow in the program
 section 10; which depends on which stays as it is.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..image.image import Group
 from .accesses import Access, Range, access_of, crosses
 from .resolve import Step
 
@@ -25,8 +29,8 @@ _IN_FLIGHT = 4
 class Draft:
     """Program of a core to be scheduled: its steps, and the groups that they name."""
 
-    steps: list
-    groups: list
+    steps: list[Step]
+    groups: list[Group]
 
 
 @dataclass(eq=False)
@@ -153,7 +157,7 @@ def _ordered(accesses, steps, others, kept):
     return issued
 
 
-def meetings(steps):
+def meetings(steps: list[Step]) -> list[tuple[int, int, int]] | None:
     """Rendezvous of a program: ``(opcode, other core, bytes)`` of sends and receives; ``None``
     if the program waits for events, too."""
     if any(step.op in (31, 32) for step in steps):
@@ -161,30 +165,33 @@ def meetings(steps):
     return [(step.op, step.word >> 11 & 1023, step.count) for step in steps if step.op in (29, 30)]
 
 
-def completes(meetings_of):
+def completes(meetings_of: Sequence[list[tuple[int, int, int]] | None]) -> bool:
     """Deadlock check: whether cores with these :func:`meetings` all come to their end; ``None``
     among them: it cannot be told, so no."""
-    if None in meetings_of:
+    known = [found for found in meetings_of if found is not None]
+    if len(known) < len(meetings_of):
         return False
-    at = [0] * len(meetings_of)
+    at = [0] * len(known)
     waiting = list(range(len(at)))
     while waiting:
         core = waiting.pop()
-        while at[core] < len(meetings_of[core]):
-            op, other, size = meetings_of[core][at[core]]
+        while at[core] < len(known[core]):
+            op, other, size = known[core][at[core]]
             if (
                 other >= len(at)
-                or at[other] >= len(meetings_of[other])
-                or meetings_of[other][at[other]] != (59 - op, core, size)
+                or at[other] >= len(known[other])
+                or known[other][at[other]] != (59 - op, core, size)
             ):
                 break
             at[core] += 1
             at[other] += 1
             waiting.append(other)
-    return all(n == len(m) for n, m in zip(at, meetings_of, strict=True))
+    return all(n == len(m) for n, m in zip(at, known, strict=True))
 
 
-def reorder(drafts, lanes, size, kept):
+def reorder(
+    drafts: Sequence[Draft | None], lanes: int, size: int, kept: bool
+) -> list[list[Step] | None]:
     """Scheduled steps of every core.
 
     Parameters
@@ -213,7 +220,7 @@ def reorder(drafts, lanes, size, kept):
     ]
     orders = []
     for number, (draft, mine) in enumerate(zip(drafts, accesses, strict=True)):
-        if mine is None or not all(a is not None and a.inside(size) for a in mine):
+        if draft is None or mine is None or not all(a is not None and a.inside(size) for a in mine):
             orders.append(None if draft is None else draft.steps)
             continue
         foreign = [x for k, them in enumerate(touched) if k != number for x in them]

@@ -2,6 +2,8 @@
 """Address resolution of a straight-line program: register values followed from the start (for
 ``densify``)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -37,11 +39,11 @@ class Step:
 
     op: int
     word: int
-    widths: tuple
-    operands: list = field(default_factory=list)
+    widths: tuple[int, int]
+    operands: list[Operand] = field(default_factory=list)
 
     @property
-    def count(self):
+    def count(self) -> int:
         """Number of elements or bytes."""
         return self.word >> 21 & 2047
 
@@ -78,7 +80,7 @@ _FIELDS = {
 }
 
 
-def resolve(words, ibiw, obiw):
+def resolve(words: np.ndarray, ibiw: int, obiw: int) -> list[Step]:
     """Steps of a program; scalar instructions are executed and vanish, as do instructions without
     effect.
 

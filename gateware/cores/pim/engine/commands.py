@@ -14,6 +14,8 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from ....isa.parameters import Params
+
 __all__ = [
     "CHUNK_BYTES",
     "LMemRead",
@@ -47,7 +49,7 @@ TAG_BITS = 3
 CHUNK_BYTES = 8
 
 
-class VectorOp(enum.Enum, shape=5):  # type: ignore[call-arg]  # Amaranth's shape
+class VectorOp(enum.Enum, shape=5):
     """Operation codes of the vector unit (section 3.1)."""
 
     VVADD = 10
@@ -66,7 +68,7 @@ class VectorOp(enum.Enum, shape=5):  # type: ignore[call-arg]  # Amaranth's shap
     VRSL = 24
 
 
-class TransferOp(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class TransferOp(enum.Enum, shape=3):
     """Operation codes of the transfer unit: those of the instructions less 24."""
 
     LD = 1
@@ -77,28 +79,28 @@ class TransferOp(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's sh
     RECV = 6
 
 
-def lmem_word_bytes(params):
+def lmem_word_bytes(params: Params) -> int:
     """Width in bytes of a word at an LMem port; at least an element of ``max_biw`` bits (section
     8)."""
     return params["vec_bytes"]
 
 
-def address_bits(params):
+def address_bits(params: Params) -> int:
     """Width of an LMem byte address."""
     return exact_log2(params["lmem_bytes"])
 
 
-def group_bits(params):
+def group_bits(params: Params) -> int:
     """Width of a group number."""
     return max(1, ceil_log2(params["groups"]))
 
 
-def array_bits(params):
+def array_bits(params: Params) -> int:
     """Width of an array id."""
     return max(1, ceil_log2(params["arrays"]))
 
 
-def bias_bits(params):
+def bias_bits(params: Params) -> int:
     """Width of an index into the bias store."""
     return max(1, ceil_log2(params["bias_words"]))
 
@@ -120,7 +122,7 @@ class LMemRead(wiring.Signature):
     #: Cycles from a request to its word in an LMem of byte lanes.
     READ_LATENCY = 3
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__(
             {
                 "request": Out(stream.Signature(address_bits(params))),
@@ -135,7 +137,7 @@ class LMemWrite(wiring.Signature):
     address (any alignment), ``data``, and ``mask``, one bit per byte. Accepted is written: every
     read request from the next cycle but one on, by any unit, sees it."""
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         word = lmem_word_bytes(params)
         super().__init__(
             {
@@ -150,7 +152,7 @@ class LMemWrite(wiring.Signature):
         )
 
 
-def matrix_layout(params):
+def matrix_layout(params: Params) -> data.StructLayout:
     """Layout of a ``mvmul`` command (section 4.2). ``rows``, ``cols``, ``shift``, ``round``,
     ``has_bias``: from the group's entry."""
     return data.StructLayout(
@@ -171,7 +173,7 @@ def matrix_layout(params):
     )
 
 
-def vector_layout(params):
+def vector_layout(params: Params) -> data.StructLayout:
     """Layout of a vector command (section 4.3).
 
     ``src1``, ``src2``, ``dst``: addresses with their offsets. ``operand``: the value of R[rs2]:
@@ -195,7 +197,7 @@ def vector_layout(params):
     )
 
 
-def transfer_layout(params):
+def transfer_layout(params: Params) -> data.StructLayout:
     """Layout of a transfer command (section 4.4): ``size`` bytes, 1..2047, from LMem ``src`` and/or
     to LMem ``dst``.
 
@@ -216,19 +218,19 @@ def transfer_layout(params):
     )
 
 
-def progress_layout():
+def progress_layout() -> data.StructLayout:
     """Layout of a unit's progress: ``done``, one cycle: the oldest command of this unit is
     complete, its last byte written; a request to read LMem in a later cycle sees it. ``tag``:
     its tag."""
     return data.StructLayout({"done": 1, "tag": TAG_BITS})
 
 
-def multiply_layout():
+def multiply_layout() -> data.StructLayout:
     """Layout of the operands of a scalar multiplication."""
     return data.StructLayout({"a": 32, "b": 32})
 
 
-def group_layout():
+def group_layout() -> data.StructLayout:
     """Layout of a group's entry for the processor: ``rows``, ``cols``, ``mbiw`` less one each,
     ``shift``, ``round``, ``has_bias``."""
     return data.StructLayout(
@@ -236,19 +238,19 @@ def group_layout():
     )
 
 
-def group_write_layout(params):
+def group_write_layout(params: Params) -> data.StructLayout:
     """Write port of the group entries: LOAD writes ``entry`` of ``group`` in a cycle of
     ``valid``."""
     return data.StructLayout({"valid": 1, "group": group_bits(params), "entry": group_layout()})
 
 
-def ids_layout(params):
+def ids_layout(params: Params) -> data.StructLayout:
     """Layout of an array id, and the index of the group's first bias in the bias store (the same
     beside all ids of a group)."""
     return data.StructLayout({"array": array_bits(params), "bias": bias_bits(params)})
 
 
-def ids_write_layout(params):
+def ids_write_layout(params: Params) -> data.StructLayout:
     """Write port of the array ids: LOAD writes the ``index``-th array id (grid order) of
     ``group`` in a cycle of ``valid``."""
     return data.StructLayout(
@@ -256,12 +258,12 @@ def ids_write_layout(params):
     )
 
 
-def bias_layout(params):
+def bias_layout(params: Params) -> data.StructLayout:
     """Write port of the bias store: LOAD writes one word in a cycle of ``valid``."""
     return data.StructLayout({"valid": 1, "address": bias_bits(params), "data": 32})
 
 
-def weights_layout(params):
+def weights_layout(params: Params) -> data.StructLayout:
     """Write port of the weights, eight bytes at a time. ``address``, in units of eight bytes:
     (array * xb_rows + row) * xb_cols/8 + column/8."""
     total = params["arrays"] * params["xb_rows"] * params["xb_cols"]

@@ -3,9 +3,11 @@
 
 from dataclasses import replace
 
-from amaranth import Cat, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
 from amaranth.utils import bits_for
 
+from ....isa.parameters import Params
 from ....shell.engine import EngineControl, Stall
 from ..isa import COUNTERS, ISA, KINDS
 
@@ -16,7 +18,7 @@ MACS_BITS = 21
 _BYTES = 4
 
 
-def machine_control(params):
+def machine_control(params: Params) -> EngineControl:
     """Control interface of the engine: the view of the whole, and one for each of several
     processors."""
     cores = params["cores"]
@@ -38,7 +40,14 @@ def machine_control(params):
     )
 
 
-def count(m, *, params, states, running, control):
+def count(
+    m: Module,
+    *,
+    params: Params,
+    states: list[wiring.PureInterface],
+    running: Value,
+    control: wiring.PureInterface,
+) -> None:
     """Drives the counters' part of ``control`` from the states of the processors. Sums come two
     cycles late, classes one.
 

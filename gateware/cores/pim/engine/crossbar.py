@@ -5,6 +5,7 @@ from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from ....isa.parameters import Params
 from .links import CrossbarPort
 
 __all__ = ["Crossbar"]
@@ -28,7 +29,7 @@ class Crossbar(wiring.Component):
         Low means: nothing will move without a new ``meet``.
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self.cores = params["cores"]
         super().__init__(
@@ -40,7 +41,7 @@ class Crossbar(wiring.Component):
         # source[j][i]: core j receives from core i
         self._source = [Signal(self.cores, name=f"source_{j}") for j in range(self.cores)]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         n = self.cores
         ports, source = self.port, self._source

@@ -32,7 +32,7 @@ class DeadlockDetector(wiring.Component):
         at most PATIENCE + 1 cycles after the last core became blocked
     """
 
-    def __init__(self, *, cores):
+    def __init__(self, *, cores: int) -> None:
         if not isinstance(cores, int) or isinstance(cores, bool) or not 1 <= cores <= 32:
             raise ValueError(f"Number of cores must be an integer from 1 to 32, not {cores!r}")
         super().__init__(
@@ -45,7 +45,7 @@ class DeadlockDetector(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         still, cycles = Signal(), Signal(range(PATIENCE + 1))
         m.d.comb += still.eq(

@@ -6,6 +6,7 @@ from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ..isa import ISA
 from .links import core_bits
 
@@ -16,7 +17,7 @@ _CODE = ISA.fault_codes
 _SETTLE = 4
 
 
-def trouble_layout():
+def trouble_layout() -> data.StructLayout:
     """Layout of a core's fault report: ``fault``, ``code``, ``detail``; ``base``, ``offset``:
     the address of its code, and of the instruction in it."""
     return data.StructLayout({"fault": 1, "code": 8, "detail": 32, "base": 32, "offset": 32})
@@ -45,7 +46,7 @@ class RunEnd(wiring.Component):
         hold still until the next run (``done``, ``stuck``: bitmaps)
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         n = self.cores = params["cores"]
         super().__init__(
@@ -74,7 +75,7 @@ class RunEnd(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         n = self.cores
         faults = Signal(n)

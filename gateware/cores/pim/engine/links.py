@@ -9,6 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from ....isa.parameters import Params
 from ....shell.engine import Stall
 
 __all__ = [
@@ -27,7 +28,7 @@ __all__ = [
 SIZE_BITS, EVENT_BITS, COUNT_BITS = 11, 10, 32
 
 
-def core_bits(params):
+def core_bits(params: Params) -> int:
     """Width of a core number."""
     return bits_for(params["cores"] - 1)
 
@@ -49,7 +50,7 @@ class CrossbarPort(wiring.Signature):
     sent : In, one cycle, of the sender: that is so
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         width = 8 * params["vec_bytes"]
         super().__init__(
             {
@@ -87,7 +88,7 @@ class EventPort(wiring.Signature):
         or is another one then.
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__(
             {
                 "sync": Out(1),
@@ -116,7 +117,7 @@ class StartLayout(data.StructLayout):
     groups : entries of its group table
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "code": 32,
@@ -153,7 +154,7 @@ class StartPort(wiring.Signature):
         make no request
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__(
             {
                 "clear": In(1),
@@ -199,7 +200,7 @@ class StatePort(wiring.Signature):
         two cycles later, while the core does not run
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "finished": Out(1),

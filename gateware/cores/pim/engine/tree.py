@@ -30,7 +30,7 @@ class PortTree(wiring.Component):
     port : array of In(MemoryPort), memory : array of Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes, ports):
+    def __init__(self, *, beat_bytes: int, ports: int) -> None:
         if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= MOST_PORTS**2:
             raise ValueError(
                 f"Number of ports must be an integer from 1 to {MOST_PORTS**2}, not {ports!r}"
@@ -46,7 +46,7 @@ class PortTree(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for k, memory in enumerate(self.memory):
             mine = list(self.port)[k * self.share : (k + 1) * self.share]

@@ -2,6 +2,7 @@
 """Codec of the JSON dialect: instructions to words and back (specification, section 3.7)."""
 
 from collections import Counter
+from typing import Any
 
 from ..isa import ISA, SELECTED
 
@@ -57,10 +58,11 @@ class Encoder:
         Accept what is known of streams that are not programs; ``kinds`` counts it, by sentence.
     """
 
-    def __init__(self, raw=False):
-        self.raw, self.kinds = raw, Counter()
+    def __init__(self, raw: bool = False) -> None:
+        self.raw = raw
+        self.kinds: Counter[str] = Counter()
 
-    def tolerate(self, kind):
+    def tolerate(self, kind: str) -> None:
         """Counts a deviation, or refuses it."""
         if not self.raw:
             raise Problem(kind)
@@ -122,7 +124,7 @@ class Encoder:
             raise Problem(f"{key} is {_number(value)}, expected 0 to {most}")
         return value
 
-    def word(self, d):
+    def word(self, d: dict[str, Any]) -> int:
         """The word of an instruction. Raises :class:`Problem`."""
         name = d.get("op")
         op = _OPS.get(name) if type(name) is str else None
@@ -188,7 +190,7 @@ def _value_text(high):
     return f', "offset": {{"offset_value": {high >> 3}}}' if high else ""
 
 
-def instruction_text(op, a, b, c, d, high):
+def instruction_text(op: int, a: int, b: int, c: int, d: int, high: int) -> str:
     """The JSON text of a legal instruction, given by its opcode, the fields at bits 6, 11, 16, 21,
     and its high word."""
     begin = f'{{"op": "{_NAMES[op]}"'

@@ -2,10 +2,13 @@
 """Reader of the published forms: JSON programs, folders and files of ``.pim`` containers,
 companion files of groups (section 3.7)."""
 
+from __future__ import annotations
+
 import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,9 +29,9 @@ class Foreign:
     """Program in a published form, as read: words (uint64) by core, ``config`` as it stands in
     the file, tolerated deviations and their number."""
 
-    cores: dict
-    config: dict = field(default_factory=dict)
-    kinds: dict = field(default_factory=dict)
+    cores: dict[int, np.ndarray]
+    config: dict[str, Any] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
 
 
 class _Bad:
@@ -194,7 +197,7 @@ def _read_folder(path, raw):
     return Foreign(cores, config, encoder.kinds)
 
 
-def read_program(path, raw=False):
+def read_program(path: str | Path, raw: bool = False) -> Foreign:
     """Reads a program in a published form: ``.json``, ``.gz`` (of the same), a folder, or one
     ``.pim``. Raises :class:`SourceError`."""
     path = Path(path)
@@ -216,7 +219,7 @@ def read_program(path, raw=False):
 # Groups
 
 
-def companion_beside(path):
+def companion_beside(path: str | Path) -> Path | None:
     """The companion of groups that belongs to ``path``, or ``None``."""
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     return next(
@@ -264,7 +267,7 @@ def _group(path, who, entry):
     return draft
 
 
-def read_companion(path):
+def read_companion(path: str | Path) -> dict[int, list[GroupDraft]]:
     """Reads a companion file: core -> list of :class:`GroupDraft`. Raises :class:`SourceError`."""
     whole = _json(path)
     if not isinstance(whole, dict):

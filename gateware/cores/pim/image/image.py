@@ -2,6 +2,8 @@
 """Program image: its contents, and its writer (specification, section 3.6). ``reading.py`` is
 its reader."""
 
+from __future__ import annotations
+
 import struct
 from dataclasses import dataclass, field
 
@@ -62,17 +64,17 @@ class Image:
     gmem_base: int = 0
     gmem_size: int = 0
 
-    def data(self):
+    def data(self) -> bytes:
         """The image's bytes, in the one layout that is written."""
         return Writer(self).data
 
 
-def block_rows(rows, xb_rows):
+def block_rows(rows: int, xb_rows: int) -> list[int]:
     """Number of rows of each block row of a group: ``xb_rows``, fewer in the last."""
     return [min(xb_rows, rows - k) for k in range(0, rows, xb_rows)]
 
 
-def stored_weights(weights, xb_rows, xb_cols):
+def stored_weights(weights: np.ndarray, xb_rows: int, xb_cols: int) -> bytes:
     """The bytes of a group's weights, int8 (rows, cols): block after block, rows padded to
     ``xb_cols``."""
     rows, cols = weights.shape
@@ -85,7 +87,7 @@ def stored_weights(weights, xb_rows, xb_cols):
     )
 
 
-def weights_from(data, rows, cols, xb_rows, xb_cols):
+def weights_from(data: bytes, rows: int, cols: int, xb_rows: int, xb_cols: int) -> np.ndarray:
     """The matrix int8 (rows, all columns of the arrays) that the bytes of :func:`stored_weights`
     hold, padding included."""
     whole = np.empty((rows, -(-cols // xb_cols) * xb_cols), dtype=np.int8)
@@ -105,8 +107,10 @@ class Writer:
     """Image writer. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without;
     ``core_table``: offset of the cores' entries."""
 
-    def __init__(self, image):
-        self._image, self._pieces, self._offsets, self._size = image, [], [], 0
+    def __init__(self, image: Image) -> None:
+        self._image, self._size = image, 0
+        self._pieces: list[bytes] = []
+        self._offsets: list[int] = []
         self._place(bytes(HEADER))
         tables = len(self._pieces)
         for piece in (

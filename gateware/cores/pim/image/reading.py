@@ -8,9 +8,12 @@ blamed on the length (``code bytes``, ``number of groups``); reserved bytes on t
 their field.
 """
 
+from __future__ import annotations
+
 import struct
 from dataclasses import dataclass, field
 
+from ....isa.parameters import Params
 from .fields import AUTO, CORE_ENTRY, GROUP_ENTRY, HEADER, MAGIC, MOST_ARRAYS, VERSION
 
 __all__ = ["CoreEntry", "GroupEntry", "Tables", "TableFault", "read_tables"]
@@ -19,7 +22,7 @@ __all__ = ["CoreEntry", "GroupEntry", "Tables", "TableFault", "read_tables"]
 class TableFault(ValueError):
     """A field of the image that is wrong; ``detail`` is its offset in the image."""
 
-    def __init__(self, detail, message):
+    def __init__(self, detail: int, message: str) -> None:
         super().__init__(message)
         self.detail = detail
 
@@ -225,7 +228,7 @@ class _Reader:
         )
 
 
-def read_tables(data, params=None, most=None):
+def read_tables(data: bytes, params: Params | None = None, most: int | None = None) -> Tables:
     """The tables of an image, checked.
 
     Parameters

@@ -2,15 +2,22 @@
 """Golden model of one PIM core: its state, and every instruction but those that involve another
 core (sections 4 and 6)."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ....isa.outcome import RunFault
 from ..image.codes import words_of
+from ..image.reading import CoreEntry
 from ..isa import EVENTS, ISA, REGISTERS_PER_CORE, TWO_SOURCES, kind_of
 from . import elements
 from .elements import ELEMENTWISE, bytes_of
+
+if TYPE_CHECKING:
+    from .model import Model
+
 
 __all__ = ["Blocked", "Core", "zero_masks"]
 
@@ -27,7 +34,7 @@ class Blocked(NamedTuple):
     address: int = 0
 
 
-def zero_masks():
+def zero_masks() -> np.ndarray:
     """By opcode: bits that must be zero, uint64; all ones for those that do not exist."""
     masks = np.full(64, (1 << 64) - 1, dtype=np.uint64)
     for instruction in ISA.instructions:
@@ -42,7 +49,7 @@ _DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
 class Core:
     """State and program of one core; ``machine`` is the :class:`~.model.Model`."""
 
-    def __init__(self, number, machine):
+    def __init__(self, number: int, machine: Model) -> None:
         self.number, self.machine = number, machine
         params = machine.params
         self.lmem = np.zeros(params["lmem_bytes"], dtype=np.uint8)
@@ -52,7 +59,9 @@ class Core:
         self.bias = np.zeros(params["bias_words"], dtype=np.int32)
         self.start(None)
 
-    def start(self, entry, image=0, code=b"", keep_lmem=False):
+    def start(
+        self, entry: CoreEntry | None, image: int = 0, code: bytes = b"", keep_lmem: bool = False
+    ) -> None:
         """Sets registers, events and widths at the start of a run; ``entry`` is the core's
         :class:`CoreEntry`, if it has any."""
         self.entry = entry
@@ -78,7 +87,7 @@ class Core:
         )
         if not keep_lmem:
             self.lmem[:] = 0
-        self._matrices = {}
+        self._matrices: dict[int, Any] = {}
         self._code_at = image + entry.code if entry else image
         self._decode(code)
 
@@ -111,18 +120,18 @@ class Core:
         )
 
     @property
-    def done(self):
+    def done(self) -> bool:
         """Whether the program has reached its end."""
         return self.pc >= self._whole and self._ends_well
 
     @property
-    def address(self):
+    def address(self) -> int:
         """Byte address in main memory of the next instruction, or of the code's end."""
         return self._code_at + self._offsets[min(self.pc, self._whole)]
 
     # Execution
 
-    def advance(self, limit=None):
+    def advance(self, limit: int | None = None) -> int:
         """Runs until the program ends or blocks (``blocked`` is then set), or for ``limit``
         instructions.
 
@@ -148,7 +157,7 @@ class Core:
                 self.retire()
         return self.counters["instructions"] - before
 
-    def retire(self):
+    def retire(self) -> None:
         """Counts the instruction at ``pc``, which is complete, and advances."""
         self.counters["instructions"] += 1
         self.counters[_KIND[self._steps[self.pc][0]]] += 1
@@ -374,9 +383,10 @@ class Core:
         waiting = Blocked("wait", a, b | c << 5)
         return None if self.take_event(waiting) else waiting
 
-    def take_event(self, waiting):
+    def take_event(self, waiting: Blocked) -> bool:
         """Whether a wait may pass; if so its event register is changed, too."""
         event, value = waiting.other, waiting.amount
+        assert self.entry is not None, "only a program waits"
         held = self.events[event]
         if held < value if self.entry.wait_mode else held != value:
             return False

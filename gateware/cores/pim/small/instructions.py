@@ -4,6 +4,7 @@ machine (docs/how/microcode.md). Pure Python."""
 
 import enum
 
+from ....isa.parameters import Params
 from ....microcode.accumulator import accumulator_machine
 
 __all__ = [
@@ -76,7 +77,7 @@ REGION_BITS = 16
 ARRAYS_AT, BIAS_AT, TABLE_AT = (k << REGION_BITS for k in (1, 2, 3))
 
 
-def scratch_at(params):
+def scratch_at(params: Params) -> int:
     """Place of a word that nothing else uses."""
     return BIAS_AT + 4 * params["bias_words"]
 

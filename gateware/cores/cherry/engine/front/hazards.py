@@ -6,6 +6,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..ops import POSITION, ProgressLayout, Unit, Waits, unhurried
 
 __all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "ContextGate", "depth"]
@@ -14,7 +15,7 @@ __all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "ContextGate", "depth
 DEPTH = 4
 
 
-def depth(params):
+def depth(params: Params) -> int:
     """Maximum number of operations in flight in a unit: two where each takes long, else
     :data:`DEPTH`."""
     return 2 if unhurried(params) else DEPTH
@@ -30,12 +31,12 @@ class Progress(wiring.Component):
     progress : Out, :class:`~..ops.ProgressLayout`, registers: a pulse shows in the next cycle
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {"fetched": In(4), "finished": In(4), "clear": In(1), "progress": Out(ProgressLayout())}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for unit in range(4):
             counts = self.progress[unit]
@@ -68,7 +69,7 @@ class ContextGate(wiring.Component):
         slot 0 of the operation that comes next may. What may go once may go for ever.
     """
 
-    def __init__(self, *, own=None):
+    def __init__(self, *, own: Unit | None = None) -> None:
         self._own = own
         super().__init__(
             {
@@ -82,7 +83,7 @@ class ContextGate(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         now, after, first = [], [], []
         for unit in Unit:
@@ -120,7 +121,7 @@ class EntryLayout(data.StructLayout):
     register r, 3r + 1 and 3r + 2: its uniform ones), first slot, slots, the slot behind the
     last, and the units whose positions passed a mark since it was issued."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {"reads": 12, "writes": 12, "base": POSITION, "size": 6, "end": POSITION, "marks": 4}
         )
@@ -152,7 +153,7 @@ class InFlight(wiring.Component):
     marks : Out, 4 bits: marks that any of them carries
     """
 
-    def __init__(self, *, depth=DEPTH):
+    def __init__(self, *, depth: int = DEPTH) -> None:
         self._depth = depth
         super().__init__(
             {
@@ -175,7 +176,7 @@ class InFlight(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         entries = [Signal(EntryLayout(), name=f"entry_{k}") for k in range(self._depth)]
         valid = Signal(self._depth)  # ones from bit 0 on

@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from .....shell.layouts import fields_of
 from ...isa import ISA, LOOPS
 from ..ops import POSITION, ProgressLayout, Unit, alu_op, dot_op, header, lsu_op, sfu_op, unhurried
@@ -34,7 +35,7 @@ class SnapshotLayout(data.StructLayout):
         that one included
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "index": unsigned(INDEX),
@@ -54,7 +55,7 @@ class IssuedLayout(data.StructLayout):
     the instruction's ``record``, masks of the tiles (as :class:`~.hazards.EntryLayout`), and of
     a load or store the ``request`` for its address and its ``snapshot``."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         fields = header()
         del fields["waits"]
         super().__init__(
@@ -78,12 +79,12 @@ class OpQueue(wiring.Component):
     push : In; i : In, payload; o : Out, stream, a cycle later; clear : In
     """
 
-    def __init__(self, *, shape):
+    def __init__(self, *, shape: data.StructLayout) -> None:
         super().__init__(
             {"push": In(1), "i": In(shape), "o": Out(stream.Signature(shape)), "clear": In(1)}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.places = places = memory.Memory(
             shape=data.Layout.cast(self.i.shape()).size, depth=DEPTH, init=[]
@@ -117,7 +118,7 @@ class OpPlace(wiring.Component):
     As :class:`OpQueue`'s; full : Out, nothing may be pushed
     """
 
-    def __init__(self, *, shape):
+    def __init__(self, *, shape: data.StructLayout) -> None:
         super().__init__(
             {
                 "push": In(1),
@@ -128,7 +129,7 @@ class OpPlace(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         held = Signal.like(self.i, reset_less=True)
         m.d.comb += [self.o.valid.eq(self.full), self.o.payload.eq(held)]
@@ -170,7 +171,7 @@ class Issue(wiring.Component):
         its snapshot's counts
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -195,7 +196,7 @@ class Issue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         op, unit = self.op.payload, self.op.payload.record.unit
         tables = [InFlight(depth=depth(self.params)) for _ in Unit]

@@ -6,6 +6,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from .....isa.parameters import Params
 from ...isa import LOOPS
 from .fetch import INDEX
 
@@ -18,7 +19,7 @@ VERSION = 3
 class VersionsLayout(data.ArrayLayout):
     """Version of each loop's iteration: which of its latest values counts."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(unsigned(VERSION), LOOPS)
 
 
@@ -31,7 +32,7 @@ class TopLayout(data.StructLayout):
     iteration : (of the first of them); left : iterations from there on
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "valid": unsigned(1),
@@ -82,7 +83,7 @@ class Loops(wiring.Component):
     read_loop, read_version : In; iteration : Out, combinational
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self._slots = params["slots"]
         super().__init__(
@@ -127,7 +128,7 @@ class Loops(wiring.Component):
         ]
         return get.data
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         top, active, versions = self.top, self.active, self.versions
         m.d.comb += [

@@ -6,6 +6,7 @@ from amaranth import Module, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from .....shell.layouts import fields_of, word_layout
 from ...asm.structure import sources
 from ...isa import ISA, SPECIAL
@@ -15,7 +16,7 @@ from ..ops import AluKind, DotKind, SfuKind, Unit
 __all__ = ["Class", "Predecode", "RecordLayout", "WORK", "WordFault"]
 
 
-class Class(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class Class(enum.Enum, shape=2):
     """Class of an instruction in the front end."""
 
     OPERATION = 0
@@ -24,7 +25,7 @@ class Class(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     END = 3
 
 
-class WordFault(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class WordFault(enum.Enum, shape=2):
     """Stateless faults of an instruction word."""
 
     NONE = 0
@@ -44,7 +45,7 @@ class RecordLayout(data.StructLayout):
     load, store : it is one; weight : element operations of one execution, in sixteens
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "word": unsigned(18),
@@ -82,11 +83,11 @@ class Predecode(wiring.Component):
     word : In, 18 bits; record : Out, :class:`RecordLayout`
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self._special, self._axes = bool(params["sfu_lanes"]), bool(params["reduce_axes"])
         super().__init__({"word": In(18), "record": Out(RecordLayout())})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         record = self.record
         m.d.comb += record.word.eq(self.word)

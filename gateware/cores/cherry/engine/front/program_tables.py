@@ -9,7 +9,7 @@ from amaranth.lib.wiring import Out
 __all__ = ["ProgramLayout", "TableKind", "TableWrite"]
 
 
-class TableKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class TableKind(enum.Enum, shape=2):
     """Kinds of tables of a resident program."""
 
     INSTRUCTION = 0  # address: index
@@ -23,7 +23,7 @@ class TableWrite(wiring.Signature):
     """Write port of the program tables, in every cycle with ``en``: ``resident``, the number of
     the program; ``kind``; ``address``; ``data``, 18 bits."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "en": Out(1),
@@ -47,7 +47,7 @@ class ProgramLayout(data.StructLayout):
     rebase, rebase_mask : added to the addresses of these units
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "resident": unsigned(1),

@@ -2,7 +2,7 @@
 """Format converters of DMA: words of main memory to elements and back, row by row (specification,
 section 7.2)."""
 
-from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -12,7 +12,7 @@ from ..units.lsu_crossbar import choose
 __all__ = ["Format", "Packer", "UnitLayout", "Unpacker", "from_bf16", "from_fp32", "to_bf16"]
 
 
-class Format(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class Format(enum.Enum, shape=2):
     """Formats of elements in main memory."""
 
     FP32 = 0
@@ -21,7 +21,7 @@ class Format(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     RAW = 3
 
 
-def from_fp32(bits):
+def from_fp32(bits: Value) -> Value:
     """Converter from IEEE binary32 to an element, rounded to nearest: 18 bits, combinational (a
     17-bit increment)."""
     sign, exponent, fraction = bits[31], bits[23:31], bits[:23]
@@ -32,7 +32,7 @@ def from_fp32(bits):
     )[:18]
 
 
-def from_bf16(bits):
+def from_bf16(bits: Value) -> Value:
     """Converter from bfloat16 to an element: 18 bits, combinational."""
     exponent, fraction = bits[7:15], bits[:7]
     exact = Cat(Const(0, 2), bits)
@@ -41,7 +41,7 @@ def from_bf16(bits):
     )[:18]
 
 
-def to_bf16(x):
+def to_bf16(x: Value) -> Value:
     """Converter from an element to bfloat16, rounded to nearest: 16 bits, combinational (a
     15-bit increment)."""
     exponent, fraction = x[9:17], x[:9]
@@ -57,7 +57,7 @@ def to_bf16(x):
 class UnitLayout(data.StructLayout):
     """Transfer unit: an element, or two where ``both``; ``last`` of its row."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"first": unsigned(18), "second": unsigned(18), "both": 1, "last": 1})
 
 
@@ -90,7 +90,7 @@ class Unpacker(wiring.Component):
     units : Out(stream of UnitLayout), a register: a cycle after the word
     """
 
-    def __init__(self, *, lanes=1):
+    def __init__(self, *, lanes: int = 1) -> None:
         _check_lanes(lanes)
         self._lanes = lanes
         super().__init__(
@@ -103,7 +103,7 @@ class Unpacker(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, units = self._lanes, self.units
         # Two words; the unit begins at bit `offset` of the first; from 32 on the first one is used
@@ -213,7 +213,7 @@ class Packer(wiring.Component):
     words : Out(stream of 32 bits), a register; while a word waits no unit is taken
     """
 
-    def __init__(self, *, lanes=1):
+    def __init__(self, *, lanes: int = 1) -> None:
         _check_lanes(lanes)
         self._lanes = lanes
         super().__init__(
@@ -225,7 +225,7 @@ class Packer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, given, words = self._lanes, self.units.payload, self.words
         # First the elements as bits, then bits into their place.

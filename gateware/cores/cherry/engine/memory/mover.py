@@ -7,6 +7,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.beatwords import BeatsToWords
 from .....memory.port import MemoryPort
 from .....parts.queues import StreamBuffer
@@ -24,7 +25,7 @@ _OUTSTANDING = 8
 _SETTLE = 3
 
 
-def dma_lanes(beat_bytes):
+def dma_lanes(beat_bytes: int) -> int:
     """Number of DMA lanes that match a port's bandwidth: two elements of bf16 come with a beat
     of a word."""
     return 2 if beat_bytes >= 4 else 1
@@ -61,7 +62,14 @@ class Mover(wiring.Component):
     busy : Out, a descriptor is under way
     """
 
-    def __init__(self, *, params, beat_bytes, family=None, memory_size=1 << 32):
+    def __init__(
+        self,
+        *,
+        params: Params,
+        beat_bytes: int,
+        family: str | None = None,
+        memory_size: int = 1 << 32,
+    ) -> None:
         self.lanes = dma_lanes(beat_bytes)
         self._params, self._beat_bytes = params, beat_bytes
         self._beats = WordsToBeats(beat_bytes=beat_bytes), BeatsToWords(beat_bytes=beat_bytes)
@@ -83,7 +91,7 @@ class Mover(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         log = exact_log2(self._beat_bytes)
         rows = m.submodules.rows = self._rows

@@ -18,7 +18,7 @@ BURST = 64
 FAULTS = {"window": 5, "bus": 6, "dma_range": 21}
 
 
-class MoverOp(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class MoverOp(enum.Enum, shape=2):
     """Operation codes of descriptors."""
 
     NONE = 0
@@ -32,7 +32,7 @@ class DescriptorLayout(data.StructLayout):
     ``main`` is the pattern), ``cols`` and ``rows`` at least 1; MEM addresses and distances
     modulo 2^18."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "op": MoverOp,
@@ -51,7 +51,7 @@ class DescriptorLayout(data.StructLayout):
 class RecordLayout(data.StructLayout):
     """Record of an issued request: ``address`` of its first word (in words), ``words`` less one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"address": unsigned(30), "words": unsigned(6)})
 
 
@@ -78,7 +78,7 @@ class Rows(wiring.Component):
         Out, 32 bits. Until ``start``
     """
 
-    def __init__(self, *, log_mem, beat_bytes, memory_size):
+    def __init__(self, *, log_mem: int, beat_bytes: int, memory_size: int) -> None:
         self._log_mem, self._beat_bytes, self._memory_size = log_mem, beat_bytes, memory_size
         super().__init__(
             {
@@ -97,7 +97,7 @@ class Rows(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         d, log_mem = self.descriptor, self._log_mem
         fill = d.op == MoverOp.FILL

@@ -6,6 +6,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from .convert import Format, UnitLayout
 from .mover_rows import DescriptorLayout, MoverOp
@@ -38,7 +39,7 @@ class Walk(wiring.Component):
     scratch : Out, array of :class:`~.scratchpad.DmaFace`
     """
 
-    def __init__(self, *, params, lanes):
+    def __init__(self, *, params: Params, lanes: int) -> None:
         self._params, self._lanes = params, lanes
         super().__init__(
             {
@@ -54,7 +55,7 @@ class Walk(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         d, lanes = self.descriptor, self._lanes
         log_mem, log_banks = self._params["log_mem"], exact_log2(self._params["banks"])

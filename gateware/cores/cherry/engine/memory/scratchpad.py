@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from .....primitives.dualram import DualPortRAM
 from ..units.lsu_crossbar import choose
@@ -21,7 +22,7 @@ DMA_LATENCY = READ_LATENCY + 2
 _ELEMENT = 18
 
 
-def row_bits(params):
+def row_bits(params: Params) -> int:
     """Width of a bank's row number: element a lies in bank a mod ``banks``, row a div ``banks``."""
     return params["log_mem"] - exact_log2(params["banks"])
 
@@ -37,7 +38,7 @@ class BankFace(wiring.Signature):
         of a cycle that wrote, undefined
     """
 
-    def __init__(self, bits):
+    def __init__(self, bits: int) -> None:
         super().__init__(
             {
                 "row": Out(bits),
@@ -59,7 +60,7 @@ class DmaFace(wiring.Signature):
         Two operations later than a write, it is seen.
     """
 
-    def __init__(self, log_mem):
+    def __init__(self, log_mem: int) -> None:
         super().__init__(
             {
                 "enable": Out(1),
@@ -157,7 +158,7 @@ class Scratchpad(wiring.Component):
         ``lanes``; or ``family`` has no true dual-port block RAM, and ``slots`` asks for it.
     """
 
-    def __init__(self, *, params, lanes=1, family=None):
+    def __init__(self, *, params: Params, lanes: int = 1, family: str | None = None) -> None:
         if lanes not in (1, 2) or isinstance(lanes, bool):
             raise ValueError(f"Lanes must be 1 or 2, not {lanes!r}")
         self._shared = params["slots"] == 1
@@ -175,7 +176,7 @@ class Scratchpad(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         number, bits = self._params["banks"], row_bits(self._params)
         log = exact_log2(number)

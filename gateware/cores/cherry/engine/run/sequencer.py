@@ -8,6 +8,7 @@ from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from .....isa.parameters import Params
 from .....memory.port import ReadLayout, RequestLayout
 from ...image import HEADER_WORDS, VERSION
 from ...isa import ISA
@@ -25,7 +26,7 @@ _ABORTED = ISA.fault_codes["aborted"]
 _HEADER_BYTES = 4 * HEADER_WORDS  # of a list's header and of an entry
 
 
-class Phase(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class Phase(enum.Enum, shape=3):
     """Phase of a run."""
 
     PROGRAM = 0
@@ -145,7 +146,7 @@ class Sequencer(wiring.Component):
         ``program_detail``
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         self.params, self.beat_bytes = params, beat_bytes
         self._reader = WordReader(beat_bytes=beat_bytes)
         words = (
@@ -193,7 +194,7 @@ class Sequencer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         overlap = self.params["slots"] == 2
         s.quit_reading, s.cancel = Signal(), Signal()

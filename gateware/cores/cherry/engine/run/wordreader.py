@@ -22,7 +22,7 @@ _DEPTH = 32
 _BURSTS = 4
 
 
-class Came(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class Came(enum.Enum, shape=2):
     """Status of a word that was read."""
 
     WELL = 0
@@ -30,7 +30,7 @@ class Came(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     ERROR = 2  # answered with an error
 
 
-def word_layout():
+def word_layout() -> data.StructLayout:
     """Layout of a word that was read: ``word``, its status ``came`` and its byte ``address``."""
     return data.StructLayout({"word": unsigned(32), "came": Came, "address": unsigned(32)})
 
@@ -54,7 +54,7 @@ class WordReader(wiring.Component):
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout): of the memory port
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         self.beat_bytes = beat_bytes
         super().__init__(
@@ -74,7 +74,7 @@ class WordReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size = self.beat_bytes
         shift = exact_log2(size)

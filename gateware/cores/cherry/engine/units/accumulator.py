@@ -18,7 +18,7 @@ def _checked(value, frac, width, name):
     return value
 
 
-def from_accumulator(value, frac):
+def from_accumulator(value: Value, frac: int) -> Value:
     """Converter from ``frac`` fraction bits (``frac`` + 9 bits in all) to 9, rounded: 18 bits.
 
     Nearest, ties to even, overflow to infinity; zeros, infinities and NaN keep their upper bits,
@@ -43,7 +43,7 @@ def from_accumulator(value, frac):
     return Cat(rounded[: FRAC - 1], rounded[FRAC - 1] | quiet, rounded[FRAC:], value[-1])
 
 
-def to_accumulator(value, frac):
+def to_accumulator(value: Value, frac: int) -> Value:
     """Converter from 18 bits to ``frac`` fraction bits: zeros are appended.
 
     Raises

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Interface of the vector ALU: members, operands and destinations that both widths share."""
 
-from amaranth import Mux, Signal
-from amaranth.lib import stream
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..memory.tilefile import ACC, INPUT, OUTPUT
 from ..ops import AluKind, ProgressLayout, TileRead, TileWrite, alu_op, element_bits
 from .accumulator import from_accumulator, to_accumulator
@@ -12,7 +13,7 @@ from .accumulator import from_accumulator, to_accumulator
 __all__ = ["bits", "blocked", "elements_of", "members", "source", "target"]
 
 
-def members(params):
+def members(params: Params) -> dict[str, wiring.Member]:
     """Members of a vector ALU's interface."""
     return {
         "op": In(stream.Signature(alu_op())),
@@ -28,7 +29,7 @@ def members(params):
     }
 
 
-def source(held):
+def source(held: data.View) -> Value:
     """Source register of an operation (for zero, any)."""
     return Mux(
         held.kind == AluKind.MAX,
@@ -37,7 +38,7 @@ def source(held):
     )
 
 
-def target(held):
+def target(held: data.View) -> Value:
     """Destination register of an operation."""
     return Mux(
         held.kind == AluKind.MAX,
@@ -46,13 +47,13 @@ def target(held):
     )
 
 
-def blocked(soon, reg):
+def blocked(soon: Value, reg: Value) -> Value:
     """Whether the dot unit writes ``reg`` in the cycle in which a word read now would be
     written."""
     return reg[1] & Mux(reg[0], soon[1], soon[0])
 
 
-def elements_of(m, read, reg, params, name):
+def elements_of(m: Module, read: data.View, reg: Value, params: Params, name: str) -> list[Signal]:
     """Elements of a word of register ``reg``, 18 bits each; those of a wide ACC are rounded."""
     wide = element_bits(params)
     result = []
@@ -69,7 +70,7 @@ def elements_of(m, read, reg, params, name):
     return result
 
 
-def bits(value, to_acc, params):
+def bits(value: Value, to_acc: Value, params: Params) -> Value:
     """Element in the format of the tile file: :func:`~.accumulator.to_accumulator` for ACC."""
     return (
         value

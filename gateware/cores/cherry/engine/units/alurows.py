@@ -5,6 +5,7 @@ sections 4.2, 4.3 and 9)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
@@ -37,11 +38,11 @@ class AluRows(wiring.Component):
 
     LATENCY = 8
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         super().__init__(members(params))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.walk = walk = ContextIterator(
             params=self.params, layout=alu_op(), own=Unit.ALU

@@ -5,6 +5,7 @@
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from .....primitives.bram import BlockRAM
 from ..memory.tilefile import ACC
@@ -40,11 +41,11 @@ class AluTiles(wiring.Component):
 
     LATENCY = 9
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         super().__init__(members(params))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.walk = walk = ContextIterator(
             params=self.params, layout=alu_op(), own=Unit.ALU

@@ -6,8 +6,9 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..front.hazards import ContextGate
-from ..ops import ProgressLayout, entries, unhurried
+from ..ops import ProgressLayout, Unit, entries, unhurried
 
 __all__ = ["ContextIterator"]
 
@@ -39,7 +40,7 @@ class ContextIterator(wiring.Component):
     target : Out, entry of the tile that it writes
     """
 
-    def __init__(self, *, params, layout, own):
+    def __init__(self, *, params: Params, layout: data.StructLayout, own: Unit) -> None:
         self.params, self.layout, self._own = params, layout, own
         shape = range(entries(params))
         super().__init__(
@@ -57,7 +58,7 @@ class ContextIterator(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.gate = gate = ContextGate(own=self._own)
         contexts, alone = self.params["contexts"], unhurried(self.params)

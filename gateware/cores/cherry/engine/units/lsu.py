@@ -9,6 +9,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from ..front.hazards import ContextGate
 from ..memory.scratchpad import BankFace, row_bits
@@ -68,7 +69,7 @@ class LoadStore(wiring.Component):
         ``banks`` is 1.
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         if params["banks"] == 1:
             raise ValueError(
                 "Parameter banks must be at least 2 for the parallel load/store unit, not 1"
@@ -94,7 +95,7 @@ class LoadStore(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, w = Module(), SimpleNamespace()  # `w`: signals that several steps use
         params = self._params
         log, frac = exact_log2(params["banks"]), params["acc_frac"]

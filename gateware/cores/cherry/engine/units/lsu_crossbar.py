@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Crossbar of the load/store unit: banks to elements of a tile, and back."""
 
-from amaranth import Mux, Signal, Value
+from amaranth import Module, Mux, Signal, Value
 
 __all__ = ["Crossbar", "choose", "selected"]
 
 
-def choose(values, select):
+def choose(values: list[Value], select: Value) -> Value:
     """Multiplexer of 2^len(select) values as a binary tree, which synthesis maps better than a
     comparison for every case."""
     if len(values) == 1:
@@ -15,7 +15,7 @@ def choose(values, select):
     return Mux(select[-1], choose(values[half:], select[:-1]), choose(values[:half], select[:-1]))
 
 
-def selected(values, chosen):
+def selected(values: list[Value], chosen: Value) -> Value:
     """One-hot multiplexer: the value whose bit of ``chosen`` is set, or 0 where none is; two
     LUTs per bit less than :func:`choose` of sixteen."""
     ones = [Value.cast(value) & chosen[k].replicate(len(value)) for k, value in enumerate(values)]
@@ -37,7 +37,17 @@ class Crossbar:
     ``elements`` and ``words`` are the registers (with one network the same).
     """
 
-    def __init__(self, m, *, from_banks, from_tile, select_bank, select_lane, captures, storing):
+    def __init__(
+        self,
+        m: Module,
+        *,
+        from_banks: list[Value],
+        from_tile: list[Value],
+        select_bank: list[Value],
+        select_lane: list[Value],
+        captures: Value,
+        storing: Value,
+    ) -> None:
         self.shared = len(from_banks) == 16
         self.elements = [Signal(18, name=f"element_{k}", reset_less=True) for k in range(16)]
         if self.shared:

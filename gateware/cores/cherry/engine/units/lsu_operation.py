@@ -45,7 +45,7 @@ class Operation(data.StructLayout):
         one of a bank, and the others; ``only`` : there are none
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         distances = len(DISTANCES)
         super().__init__(
             _common()
@@ -78,7 +78,7 @@ class OperationQueue(wiring.Component):
     From acceptance to ``ready`` two cycles.
     """
 
-    def __init__(self, *, banks):
+    def __init__(self, *, banks: int) -> None:
         self._log = exact_log2(banks)
         super().__init__(
             {
@@ -90,7 +90,7 @@ class OperationQueue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         given = self.op.payload
         first = Signal(

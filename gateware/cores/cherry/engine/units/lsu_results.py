@@ -6,6 +6,7 @@ from amaranth import Module, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..ops import TileWrite, element_bits, entries, tile_elements
 
 __all__ = ["DEPTH", "ResultLayout", "Results"]
@@ -18,7 +19,7 @@ class ResultLayout(data.StructLayout):
     """A slot that is done: ``store``, or a tile (elements as wide as those of ACC) for ``entry`` of
     ``reg``; ``told`` : it counts as finished."""
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__(
             {
                 "told": 1,
@@ -50,7 +51,7 @@ class Results(wiring.Component):
     clear : In
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self._params = params
         super().__init__(
             {
@@ -66,7 +67,7 @@ class Results(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = mem = memory.Memory(
             shape=ResultLayout(self._params), depth=DEPTH, init=[]

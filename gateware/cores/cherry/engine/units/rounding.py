@@ -2,7 +2,7 @@
 """Rounding of a sum of products (specification, section 4.1): window, direction, and packing of
 the result."""
 
-from amaranth import Cat, Mux
+from amaranth import Cat, Mux, Value
 
 __all__ = ["SUM", "WINDOW", "packed", "rounds_up"]
 
@@ -10,13 +10,24 @@ __all__ = ["SUM", "WINDOW", "packed", "rounds_up"]
 WINDOW, SUM = 24, 27
 
 
-def rounds_up(normal, bits):
+def rounds_up(normal: Value, bits: int) -> Value:
     """Rounding decision: whether a sum of :data:`SUM` bits, the leading one at the top, is
     rounded up to ``bits`` fraction bits; to nearest, ties to even."""
     return normal[SUM - 2 - bits] & (normal[: SUM - 2 - bits].any() | normal[SUM - 1 - bits])
 
 
-def packed(fraction, exponent, sign, *, nan, plus, minus, over, under, frac):
+def packed(
+    fraction: Value,
+    exponent: Value,
+    sign: Value,
+    *,
+    nan: Value,
+    plus: Value,
+    minus: Value,
+    over: Value,
+    under: Value,
+    frac: int,
+) -> Value:
     """Packs a rounded sum into an element of ``frac`` fraction bits; ``nan``, ``plus``,
     ``minus``: NaNs and infinities among the terms; ``over``, ``under``: exponent overflow and
     underflow."""

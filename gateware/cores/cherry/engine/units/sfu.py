@@ -15,7 +15,7 @@ from ...tables import BIAS, FRAC, INF, L2E, LNC, NAN, ONE, expt, logt, rect
 __all__ = ["SpecialLane", "SpecialOp"]
 
 
-class SpecialOp(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class SpecialOp(enum.Enum, shape=2):
     """Function of a lane, of ``x`` and ``y``."""
 
     DIV = 0
@@ -24,7 +24,7 @@ class SpecialOp(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's sha
     LOG = 3
 
 
-class _Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class _Kind(enum.Enum, shape=3):
     """Special results that need no arithmetic; each has a sign."""
 
     NORMAL = 0
@@ -62,11 +62,11 @@ class SpecialLane(wiring.Component):
 
     LATENCY = 32
 
-    def __init__(self, *, family=None):
+    def __init__(self, *, family: str | None = None) -> None:
         self.family = family
         super().__init__({"op": In(SpecialOp), "x": In(18), "y": In(18), "result": Out(18)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         stage = Stages(m)
         self._stage = stage

@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import narrowest
 from .....parts.delays import delay
 from .rounding import RoundingBits
@@ -48,7 +49,7 @@ class BiasTerms(wiring.Component):
 
     LATENCY = 11
 
-    def __init__(self, *, params, swap_stage):
+    def __init__(self, *, params: Params, swap_stage: int) -> None:
         self.lanes = params["po"]
         self.bits = RoundingBits.of(params)
         self.swap_stage = swap_stage
@@ -69,7 +70,7 @@ class BiasTerms(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes = self.lanes
         lane_bits = exact_log2(lanes)

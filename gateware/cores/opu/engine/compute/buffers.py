@@ -2,11 +2,12 @@
 """Buffers of the OPU: four sets of block RAMs, their load paths and read ports (specification,
 sections 2.2 and 9.2)."""
 
-from amaranth import Cat, Module, Mux, Signal, signed
-from amaranth.lib import wiring
+from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import narrowest
 from .....parts.delays import delay
 from .....primitives.bram import BlockRAM
@@ -23,7 +24,7 @@ __all__ = [
 ]
 
 
-def ifm_row_elements(params):
+def ifm_row_elements(params: Params) -> int:
     """Elements in a row of the ``ifm`` memories: those that a convolution or a residual reads in
     one cycle, whichever is more."""
     return max(params["pi"], params["out_lanes"])
@@ -41,7 +42,7 @@ class LineAssembler:
     clear : Signal
     """
 
-    def __init__(self, m, load, line_bits, clear):
+    def __init__(self, m: Module, load: data.View, line_bits: int, clear: Value) -> None:
         beats = line_bits // len(load.data)
         self.line = Signal(line_bits, reset_less=True)
         self.full = Signal()
@@ -79,7 +80,7 @@ class IfmBuffer(wiring.Component):
 
     LATENCY = 5
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         self.params, self.family = params, family
         types = type_set(params)
         self.elements = ifm_row_elements(params)
@@ -101,7 +102,7 @@ class IfmBuffer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         assembler = LineAssembler(m, self.load, self.width, self.clear)
         bank = Signal()
@@ -168,7 +169,7 @@ class KernelRing(wiring.Component):
 
     LATENCY = 5
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         self.params, self.family = params, family
         self.lane_bits = params["pi"] * type_set(params).ker
         super().__init__(
@@ -180,7 +181,7 @@ class KernelRing(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         rows, lanes = self.params["ker_rows"], self.params["po"]
         assembler = LineAssembler(m, self.load, self.lane_bits, self.clear)
@@ -246,7 +247,7 @@ class BiasMemory(wiring.Component):
     address : In, copy in bit 6; data : Out, two cycles later
     """
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         self.family = family
         self.element = type_set(params).bias
         self.width = max(self.element, 8 * beat_bytes)
@@ -259,7 +260,7 @@ class BiasMemory(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         assembler = LineAssembler(m, self.load, self.width, self.clear)
         part = exact_log2(self.width // self.element)
@@ -304,7 +305,7 @@ class OfmBuffer(wiring.Component):
     CONV_LATENCY = 4
     POST_LATENCY = 5
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         self.width = params["po"] * type_set(params).ofm
         bits = ceil_log2(params["ofm_lines"])
@@ -324,7 +325,7 @@ class OfmBuffer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         outputs = []
         for b in range(self.params["ofm_banks"]):

@@ -6,6 +6,7 @@ from amaranth import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from .....isa.parameters import Params
 from ...types import type_set
 from ..commands import (
     bias_load_layout,
@@ -63,7 +64,7 @@ class Compute(wiring.Component):
     need one bank.
     """
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         types = type_set(params)
         most = params["pi"] * types.ifm_bytes
         if beat_bytes not in (1, 2, 4, 8) or beat_bytes > most:
@@ -89,7 +90,7 @@ class Compute(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, family, beat = self.params, self.family, self.beat_bytes
         m.submodules.ifm = ifm = IfmBuffer(params=params, beat_bytes=beat, family=family)

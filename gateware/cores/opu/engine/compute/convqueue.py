@@ -5,6 +5,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import conv_layout
 from ..records import NUMBER_BITS, conv_entry, passed
 
@@ -42,7 +43,7 @@ class ConvQueue(wiring.Component):
     empty : Out, none waits, none is under way
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -62,7 +63,7 @@ class ConvQueue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         entry = conv_entry(self.params)
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=entry.size, depth=DEPTH)

@@ -2,11 +2,12 @@
 """Post-processing lane of ``store``: kappa, then activation, residual and maximum in the
 selected order (section 4.5)."""
 
-from amaranth import Cat, Module, Mux, Signal, signed
+from amaranth import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .....parts.delays import delay
+from ...types import TypeSet
 
 __all__ = ["PostLane"]
 
@@ -14,7 +15,7 @@ __all__ = ["PostLane"]
 RELU, LEAKY = 1, 2
 
 
-def saturating_sum(a, b):
+def saturating_sum(a: Value, b: Value) -> Value:
     """Saturating adder: ``a + b`` clamped to the width of ``a``; both signed and of one width."""
     width = len(a)
     total = a + b
@@ -45,7 +46,7 @@ class PostLane(wiring.Component):
     #: Cycles from ``total`` to ``enter`` and ``first``.
     MAXIMUM = 5
 
-    def __init__(self, *, types):
+    def __init__(self, *, types: TypeSet) -> None:
         self.types = types
         value = signed(types.ifm)
         super().__init__(
@@ -61,7 +62,7 @@ class PostLane(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         width, places = self.types.ifm, self.types.store_shift
         total, residual = (

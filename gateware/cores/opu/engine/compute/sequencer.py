@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import Countdown, narrowest, small_product
 from ..commands import ConvKind, conv_layout, row_bits
 from .biasterms import BiasTerms
@@ -15,12 +16,12 @@ from .rounding import RoundingBits
 __all__ = ["ConvSequencer", "step_layout"]
 
 
-def line_bits(params):
+def line_bits(params: Params) -> int:
     """Width of a line number of ``ifm``, in lines of pi elements."""
     return ceil_log2(params["ifm_lines"] * 16 // params["pi"])
 
 
-def step_layout(params):
+def step_layout(params: Params) -> data.StructLayout:
     """Layout of a pipeline step: first and last chunk of a sum; first step of a group, last of a
     command; the rounder's shift; the line of the result."""
     return data.StructLayout(
@@ -63,7 +64,7 @@ class ConvSequencer(wiring.Component):
     active : Out: a command is being prepared or run
     """
 
-    def __init__(self, *, params, terms, turnaround):
+    def __init__(self, *, params: Params, terms: BiasTerms, turnaround: int) -> None:
         assert isinstance(terms, BiasTerms) and 1 <= turnaround <= 8
         self.params, self.turnaround = params, turnaround
         super().__init__(
@@ -82,7 +83,7 @@ class ConvSequencer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         given, ready, go = self._prepare(m)
         params = self.params

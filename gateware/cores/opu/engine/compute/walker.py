@@ -14,7 +14,7 @@ __all__ = ["WindowLoop", "WindowWalker", "loop_layout"]
 _MOVES = ("row", "column", "group", "line")
 
 
-def loop_layout():
+def loop_layout() -> data.StructLayout:
     """Layout of the five loop bounds: counts less one, and whether they are zero."""
     widths = {"rows": 7, "columns": 7, "groups": 6, "lines": 4, "places": 4}
     return data.StructLayout(
@@ -37,7 +37,7 @@ class WindowLoop(wiring.Component):
     index : Out: number of the group
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "load": In(1),
@@ -51,7 +51,7 @@ class WindowLoop(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         names = ("rows", "columns", "groups", "lines", "places")
         loops = {name: Countdown(m, len(self.counts[name]), name) for name in names}
@@ -102,7 +102,7 @@ class WindowWalker(wiring.Component):
     address : Out
     """
 
-    def __init__(self, *, bits):
+    def __init__(self, *, bits: int) -> None:
         self.bits = bits
         super().__init__(
             {
@@ -114,7 +114,7 @@ class WindowWalker(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         row, window, line = (
             Signal(self.bits, name=name, reset_less=True)

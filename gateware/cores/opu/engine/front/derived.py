@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import without_reset
 from ...isa import MAX_TAPS
 
@@ -18,7 +19,7 @@ _PRODUCT = 9  # cycles from a change to a product of 7 bits
 _WIDE_PRODUCT = 12  # ... of 10 bits
 
 
-def config_layout():
+def config_layout() -> data.StructLayout:
     """Layout of the registers of section 2.1 that others are derived from."""
     return data.StructLayout(
         {
@@ -71,7 +72,7 @@ class Derived(wiring.Component):
     map_slots : Out, slots of the map in memory; ``map_ready``
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -100,7 +101,7 @@ class Derived(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         c, p = self.config, self.params
         pi_log, po_log = exact_log2(p["pi"]), exact_log2(p["po"])

@@ -18,7 +18,7 @@ _WORDS = UNIT // 4
 _BLOCKS = 2
 
 
-def word_layout_of_fetch():
+def word_layout_of_fetch() -> data.StructLayout:
     """Layout of a fetched word: ``word``, and ``error``: memory reported one for it."""
     return data.StructLayout({"word": unsigned(32), "error": 1})
 
@@ -45,7 +45,7 @@ class Fetch(wiring.Component):
     memory : Out(MemoryPort); answers are taken as they come
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         self.beat_bytes = beat_bytes
         super().__init__(
             {
@@ -63,7 +63,7 @@ class Fetch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size, port = self.beat_bytes, self.memory
         block_beats = UNIT // size

@@ -28,7 +28,7 @@ class RegionTable(wiring.Component):
         :class:`~quintet.gateware.shell.engine.EngineControl`
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "ready": Out(1),
@@ -42,7 +42,7 @@ class RegionTable(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         sweep = Signal(range(REGIONS + 1))
         sweeping = Signal()

@@ -12,6 +12,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....parts.datapath import without_reset
 from .....parts.queues import StreamBuffer
@@ -64,7 +65,7 @@ class DMA(wiring.Component):
         Out, of this cycle
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         self.params, self.beat_bytes = params, beat_bytes
         count = range(beat_bytes + 1)
         super().__init__(
@@ -100,7 +101,7 @@ class DMA(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, size = self.params, self.beat_bytes
         types = type_set(p)

@@ -6,6 +6,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....parts.datapath import without_reset
 from ..commands import bias_load_layout, ifm_load_layout, ker_load_layout, row_bits
@@ -22,7 +23,7 @@ TAP_BITS = 13
 _SETTLE = 4
 
 
-def load_layout(params):
+def load_layout(params: Params) -> data.StructLayout:
     """Layout of a load in flight: its beats less one (in all, and of a tap of a kernel), and its
     buffer's parameters."""
     return data.StructLayout(
@@ -62,7 +63,7 @@ class Loads(wiring.Component):
     bytes : Out, bytes that came in this cycle
     """
 
-    def __init__(self, *, params, beat_bytes, bias_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int, bias_bytes: int) -> None:
         self.params, self.beat_bytes, self.bias_bytes = params, beat_bytes, bias_bytes
         super().__init__(
             {
@@ -82,7 +83,7 @@ class Loads(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(
             width=load_layout(self.params).size, depth=DEPTH

@@ -6,6 +6,7 @@ from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.port import MAX_BEATS, MemoryPort
 from .....parts.queues import StreamBuffer
 from ...types import type_set
@@ -15,7 +16,7 @@ from .requests import burst_of
 __all__ = ["Stores", "is_fast"]
 
 
-def is_fast(params, beat_bytes):
+def is_fast(params: Params, beat_bytes: int) -> bool:
     """Whether the post unit delivers at least a beat per cycle without pooling."""
     return params["out_lanes"] * type_set(params).ifm_bytes >= beat_bytes
 
@@ -44,7 +45,7 @@ class Stores(wiring.Component):
     bytes : Out, bytes written in this cycle
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         self.params, self.beat_bytes = params, beat_bytes
         super().__init__(
             {
@@ -63,7 +64,7 @@ class Stores(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, size, w = self.params, self.beat_bytes, self.w
         element = type_set(p).ifm_bytes

@@ -16,6 +16,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from .....isa.parameters import Params
 from .....shell.engine import Stall
 from .....shell.layouts import fields_of, word_layout
 from ...isa import ISA
@@ -69,7 +70,9 @@ class Issue(wiring.Component):
         older instructions may still run
     """
 
-    def __init__(self, *, params, number, memory_size, family=None):
+    def __init__(
+        self, *, params: Params, number: int, memory_size: int, family: str | None = None
+    ) -> None:
         if (
             not isinstance(number, int)
             or isinstance(number, bool)
@@ -144,7 +147,7 @@ class Issue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         params = self.params
         m.submodules.operands = operands = Operands(params=params, memory_size=self.memory_size)

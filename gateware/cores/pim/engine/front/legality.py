@@ -24,6 +24,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .....arguments import check_memory_size
+from .....isa.parameters import Params
 from ..commands import address_bits
 from .decode import operation_layout
 from .scoreboard import at_most, ranges_layout
@@ -78,7 +79,7 @@ class Operands(wiring.Component):
     risky : Out, the global range might not be in memory
     """
 
-    def __init__(self, *, params, memory_size):
+    def __init__(self, *, params: Params, memory_size: int) -> None:
         check_memory_size(memory_size)
         self.params, self.memory_size = params, memory_size
         super().__init__(
@@ -119,7 +120,7 @@ class Operands(wiring.Component):
             Signal(32, name=name, reset_less=True) for name in ("global_address", "main")
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         op, step = self.operation, self.step
         bits = address_bits(self.params)

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .....arguments import check_beat_bytes
+from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....primitives.bram import BlockRAM
 from ...isa import ISA
@@ -32,7 +33,7 @@ _FLYING = 4
 _SHORT = {ISA.opcodes["sldi"]: 11, ISA.opcodes["saddi"]: 16, ISA.opcodes["smuli"]: 16}
 
 
-def fetched_layout():
+def fetched_layout() -> data.StructLayout:
     """Layout of a fetched instruction in its 64-bit form: ``low``, ``high``.
 
     ``long``: it takes two words of 32 bits; ``error``: memory reported one for it; ``beyond``: no
@@ -68,7 +69,7 @@ class Prefetch(wiring.Component):
     memory : Out(MemoryPort); answers are taken as they come
     """
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         check_beat_bytes(beat_bytes)
         self.rows = params["prefetch_words"]
         self.beat_bytes, self.family = beat_bytes, family
@@ -119,7 +120,7 @@ class Prefetch(wiring.Component):
             BlockRAM(width=33, depth=self.rows, latency=1, family=family) for _ in range(2)
         ]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         filled, beat_word = self._ask(m)
         pair = self._buffer(m, filled, *beat_word)

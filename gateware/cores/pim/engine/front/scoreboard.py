@@ -7,10 +7,11 @@ and nothing it reads is written by one: byte for byte, within one unit too. So t
 care for one another, and a unit may start a command before its predecessor is written.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import TAG_BITS, address_bits, progress_layout
 
 __all__ = ["Scoreboard", "UNITS", "at_most", "range_layout", "ranges_layout", "slots_of"]
@@ -19,7 +20,7 @@ __all__ = ["Scoreboard", "UNITS", "at_most", "range_layout", "ranges_layout", "s
 UNITS = ("matrix", "vector", "transfer")
 
 
-def slots_of(params):
+def slots_of(params: Params) -> dict[str, range]:
     """Scoreboard slots of each unit, by name: tags of commands that may be in flight. Small
     builds have half as many."""
     matrix, vector, transfer = (2, 2, 4) if params["vec_bytes"] > 2 else (1, 1, 2)
@@ -30,7 +31,7 @@ def slots_of(params):
     }
 
 
-def range_layout(params):
+def range_layout(params: Params) -> data.StructLayout:
     """Layout of an LMem range: bytes ``first`` to ``last``, both included, first <= last;
     ``used``: there is such an operand."""
     return data.StructLayout(
@@ -38,7 +39,7 @@ def range_layout(params):
     )
 
 
-def ranges_layout(params):
+def ranges_layout(params: Params) -> data.StructLayout:
     """Layout of a command's LMem ranges: its destination, and its up to two sources."""
     return data.StructLayout(
         {
@@ -49,7 +50,7 @@ def ranges_layout(params):
     )
 
 
-def at_most(inverted, b):
+def at_most(inverted: Value, b: Value) -> Value:
     """Comparison a <= b, of ``inverted`` = ~a: the carry of b - a. Comparison operators would
     invert the bits of a anew for each, in LUTs of their own."""
     return (Cat(1, b) + Cat(1, inverted))[len(b) + 1]
@@ -80,7 +81,7 @@ class Scoreboard(wiring.Component):
     active : Out(8), a bit a slot: there is a command in flight
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self.slots = slots_of(params)
         self.count = max(slot for slots in self.slots.values() for slot in slots) + 1
@@ -117,7 +118,7 @@ class Scoreboard(wiring.Component):
             Signal(name=f"reads_{slot}", reset_less=True) for slot in self.slots["matrix"]
         ]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         in_way = []
         # The range as it is held, and the source that is compared in this cycle.

@@ -19,7 +19,7 @@ class SerialMultiply(wiring.Component):
     product_valid : Out, one cycle; product : Out, with it
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "multiply": In(stream.Signature(multiply_layout())),
@@ -28,7 +28,7 @@ class SerialMultiply(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         a, b, left = Signal(32, reset_less=True), Signal(32, reset_less=True), Signal(6)
         m.d.comb += self.multiply.ready.eq(left == 0)

@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from ..commands import (
     bias_bits,
@@ -40,7 +41,7 @@ class GroupStore(wiring.Component):
     bias_address : In; bias : Out, two cycles later (0 without a bias store)
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         super().__init__(
@@ -58,7 +59,7 @@ class GroupStore(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
 
         def ram(name, write, address, value, read, latency):

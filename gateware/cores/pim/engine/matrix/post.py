@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from ..commands import TAG_BITS, LMemWrite, address_bits, lmem_word_bytes, progress_layout
 from ..saturation import above, byte_sources, choose_bytes, gathered, pick, saturate
 from .bias import SHIFT_MOST, SUM_BITS
@@ -15,7 +16,7 @@ from .weights import lane_groups
 __all__ = ["MatrixPost", "post_layout"]
 
 
-def post_layout(params):
+def post_layout(params: Params) -> data.StructLayout:
     """Layout of the post-processing of a command: ``dst``, columns less one, ``obiw``, shift,
     ReLU, tag."""
     return data.StructLayout(
@@ -45,7 +46,7 @@ class MatrixPost(wiring.Component):
     busy : Out
     """
 
-    def __init__(self, *, params, sum_width):
+    def __init__(self, *, params: Params, sum_width: int) -> None:
         self.params = params
         self.groups, self.group_lanes = lane_groups(params)
         super().__init__(
@@ -67,7 +68,7 @@ class MatrixPost(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, word = self.group_lanes, lmem_word_bytes(self.params)
         element, split = self.params["max_biw"], exact_log2(self.group_lanes)

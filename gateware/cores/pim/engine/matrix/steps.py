@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....isa.parameters import Params
 from ..commands import array_bits, ids_layout, lmem_word_bytes
 from .input import input_element_layout
 from .weights import weight_rows
@@ -31,7 +32,7 @@ class ArrayIds(wiring.Component):
     array : Out, valid : Out: the array of the current block; next : In: the next block's, please
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -48,7 +49,7 @@ class ArrayIds(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         rows, cols, lanes = (
             exact_log2(self.params[name]) for name in ("xb_rows", "xb_cols", "lanes")
@@ -135,7 +136,7 @@ class MatrixSteps(wiring.Component):
         last_tile : Out: of its command
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         element = input_element_layout(params)
         super().__init__(
@@ -163,7 +164,7 @@ class MatrixSteps(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         block_rows, cols, lanes = (
             exact_log2(self.params[name]) for name in ("xb_rows", "xb_cols", "lanes")

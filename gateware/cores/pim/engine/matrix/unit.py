@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .. import commands
 from ..commands import LMemRead, LMemWrite, lmem_word_bytes, matrix_layout, progress_layout
 from .bias import SHIFT_MOST, SUM_BITS, Addends
@@ -45,7 +46,7 @@ class MatrixUnit(wiring.Component):
         see :class:`~..load.groups.GroupStore`
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         self.weights = WeightMemory(params=params, family=family)
@@ -67,7 +68,7 @@ class MatrixUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, family = self.params, self.family
         m.submodules.weights = weights = self.weights

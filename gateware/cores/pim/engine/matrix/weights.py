@@ -12,20 +12,21 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from ..commands import CHUNK_BYTES, lmem_word_bytes, weights_layout
 
 __all__ = ["WeightMemory", "lane_groups"]
 
 
-def lane_groups(params):
+def lane_groups(params: Params) -> tuple[int, int]:
     """Grouping of the lanes: ``(groups, lanes of a group)``; as many lanes as elements of two
     bytes fit a word of LMem."""
     lanes = max(1, min(params["lanes"], lmem_word_bytes(params) // 2))
     return params["lanes"] // lanes, lanes
 
 
-def weight_rows(params):
+def weight_rows(params: Params) -> int:
     """Number of rows of ``lanes`` weights."""
     return params["arrays"] * params["xb_rows"] * params["xb_cols"] // params["lanes"]
 
@@ -49,7 +50,7 @@ class WeightMemory(wiring.Component):
 
     LATENCY = 3
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         self.groups, self.group_lanes = lane_groups(params)
@@ -62,7 +63,7 @@ class WeightMemory(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, per_group = self.params["lanes"], self.group_lanes
         bits = len(self.row)

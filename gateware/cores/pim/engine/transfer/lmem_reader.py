@@ -5,6 +5,7 @@ from amaranth import Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import LMemRead, address_bits, lmem_word_bytes
 
 __all__ = ["LMemReader"]
@@ -31,7 +32,7 @@ class LMemReader(wiring.Component):
     read : Out(LMemRead)
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         bits, word = address_bits(params), lmem_word_bytes(params)
         super().__init__(
@@ -48,7 +49,7 @@ class LMemReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         read, request = self.read, self.read.request
         address, step, left = Signal.like(self.first), Signal.like(self.step), Signal(12)

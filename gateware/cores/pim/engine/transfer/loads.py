@@ -6,19 +6,20 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.port import ReadLayout
 from ..commands import TAG_BITS, LMemWrite, address_bits, lmem_word_bytes
 
 __all__ = ["Loads", "load_depth", "piece_bytes"]
 
 
-def piece_bytes(params, beat_bytes):
+def piece_bytes(params: Params, beat_bytes: int) -> int:
     """Bytes that move between memory and LMem at once: a beat, or a word of LMem where that is
     less."""
     return min(beat_bytes, lmem_word_bytes(params))
 
 
-def load_depth(params):
+def load_depth(params: Params) -> int:
     """Number of loads whose answers may be outstanding."""
     return 4 if lmem_word_bytes(params) >= 4 else 1
 
@@ -44,7 +45,7 @@ class Loads(wiring.Component):
     bytes : Out, bytes written in this cycle
     """
 
-    def __init__(self, *, params, beat_bytes, memory_size):
+    def __init__(self, *, params: Params, beat_bytes: int, memory_size: int) -> None:
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__(
             {
@@ -66,7 +67,7 @@ class Loads(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size = self.beat_bytes
         piece = piece_bytes(self.params, size)

@@ -35,7 +35,7 @@ class Activation(wiring.Component):
     MULTIPLY = 3
     LATENCY = MULTIPLY + PipelinedMultipliers.LATENCY + 2
 
-    def __init__(self, *, bits):
+    def __init__(self, *, bits: int) -> None:
         if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 32:
             raise ValueError(
                 f"Bits of an input element must be an integer from 1 to 32, not {bits!r}"
@@ -54,7 +54,7 @@ class Activation(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # u = (|x| << 16) >> places; it is past the table's end from 2**19 on.
         places, past = Signal(6, reset_less=True), Signal(self.bits + 1, reset_less=True)

@@ -28,7 +28,7 @@ class AverageDivider(wiring.Component):
         18 where it is ``short``
     """
 
-    def __init__(self, *, bits):
+    def __init__(self, *, bits: int) -> None:
         if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 64:
             raise ValueError(f"Bits of an element must be an integer from 1 to 64, not {bits!r}")
         self.bits = bits
@@ -43,7 +43,7 @@ class AverageDivider(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         negative, running, steps = Signal(reset_less=True), Signal(), Signal(range(self.bits + 1))
         rest, low, divisor = (

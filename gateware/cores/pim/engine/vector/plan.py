@@ -11,6 +11,7 @@ from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from ...isa import TWO_SOURCES
 from ..commands import VectorOp, address_bits, lmem_word_bytes
 from ..saturation import above, thermometer
@@ -35,7 +36,7 @@ _EXTREMES = (VectorOp.VVMAX, VectorOp.VRELU, VectorOp.VRSU, VectorOp.VRSL)
 _KEEP_WIDTH = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VRELU, VectorOp.VMV)
 
 
-class VectorClass(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class VectorClass(enum.Enum, shape=3):
     """Datapaths of the unit: adders, products of 16 bits, products of 32, sum of all products,
     the table."""
 
@@ -58,7 +59,7 @@ class Result(IntEnum):
     TABLE = 6
 
 
-def lane_bits(params):
+def lane_bits(params: Params) -> list[int]:
     """Width of an element in each lane: lane ``k`` takes elements of ``b`` bytes where a word
     has more than ``k`` of them."""
     word = lmem_word_bytes(params)
@@ -68,7 +69,7 @@ def lane_bits(params):
     ]
 
 
-def multipliers(params):
+def multipliers(params: Params) -> int:
     """Number of multipliers: four where elements have 32 bits, else one for each of the widest
     elements of a word, at most four."""
     return (
@@ -78,22 +79,22 @@ def multipliers(params):
     )
 
 
-def operand_bits(params):
+def operand_bits(params: Params) -> int:
     """Width of a multiplier's operand: 18 where unsigned halves of 32 bits must fit."""
     return 18 if params["max_biw"] == 32 else 16
 
 
-def accumulator_bits(params):
+def accumulator_bits(params: Params) -> int:
     """Width of a sum of products, and of the widest result before saturation."""
     return 64 if params["max_biw"] == 32 else max(2 * params["max_biw"] + 11, 35)
 
 
-def count_bits(params):
+def count_bits(params: Params) -> int:
     """Width of a number of elements of a word."""
     return exact_log2(lmem_word_bytes(params)) + 1
 
 
-def plan_layout(params):
+def plan_layout(params: Params) -> data.StructLayout:
     """Layout of a prepared command.
 
     ``way``: its class; ``chosen``: the same, a bit for each :class:`Result`. ``two``: two sources.
@@ -147,7 +148,7 @@ def _bytes_less_one(bits):
     return Cat(bits[5] | Mux(low, bits[3], bits[4] & ~bits[3]), bits[5] | bits[4] & (bits[3] | low))
 
 
-def plan_command(m: Module, params, command, plan):
+def plan_command(m: Module, params: Params, command: data.View, plan: data.View) -> None:
     """Drives ``plan`` from ``command``; a fetch may have two steps, one cycle after the other."""
     bits, word = params["max_biw"], exact_log2(lmem_word_bytes(params))
     op = command.op

@@ -7,6 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from ..commands import (
     LMemRead,
     LMemWrite,
@@ -70,7 +71,7 @@ class VectorUnit(wiring.Component):
         ``vtanh`` or ``vsigm`` to end
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         super().__init__(
@@ -87,7 +88,7 @@ class VectorUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, bits = self.params, self.params["max_biw"]
         m.submodules.fetch = fetch = VectorFetch(params=params)

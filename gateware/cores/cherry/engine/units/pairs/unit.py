@@ -8,6 +8,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ......isa.parameters import Params
 from ...memory.scratchpad import READ_LATENCY, BankFace, row_bits
 from ...memory.tilefile import ACC
 from ...ops import ProgressLayout, TileRead, TileWrite, element_bits, lsu_op, tile_elements
@@ -21,7 +22,7 @@ __all__ = ["PairLoadStore", "in_pairs"]
 _DEPTH = 16
 
 
-def in_pairs(params):
+def in_pairs(params: Params) -> bool:
     """Whether a build has this unit: two banks, and tiles by rows."""
     return params["banks"] == 2 and tile_elements(params) == 4
 
@@ -50,7 +51,7 @@ class PairLoadStore(wiring.Component):
         The build has more banks, or a word of its tile file is not a row.
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         if not in_pairs(params):
             raise ValueError(
                 f"Load/store by pairs needs parameter banks 2 and macs below 32, not "
@@ -77,7 +78,7 @@ class PairLoadStore(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, w = Module(), SimpleNamespace()  # `w`: signals that several steps use
         m.submodules.walk = walk = AddressWalk(params=self._params)
         wiring.connect(m, wiring.flipped(self.op), walk.op)

@@ -6,6 +6,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ......isa.parameters import Params
 from ...front.hazards import ContextGate
 from ...ops import ProgressLayout, Unit, entries, lsu_op
 
@@ -15,7 +16,7 @@ __all__ = ["AddressWalk", "PairLayout", "SlotLayout", "Way"]
 class PairLayout(data.StructLayout):
     """Addresses of one or, with ``two``, two lanes that are accessed in one cycle."""
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__({"first": params["log_mem"], "second": params["log_mem"], "two": 1})
 
 
@@ -24,7 +25,7 @@ class Way(data.StructLayout):
     row; ``down``: two neighbours of a column together, column by column of two rows; neither:
     one by one, row by row. ``len_y``, ``len_x``: rows and columns, 1 to 4."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"along": 1, "down": 1, "len_y": 3, "len_x": 3})
 
 
@@ -36,7 +37,7 @@ class SlotLayout(data.StructLayout):
     entry : of the tile that a load writes; ``source``: of the tile that is read
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         shape = range(entries(params))
         super().__init__(
             {
@@ -77,7 +78,7 @@ class AddressWalk(wiring.Component):
     clear : In
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self._params = params
         super().__init__(
             {
@@ -95,7 +96,7 @@ class AddressWalk(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         gate = m.submodules.gate = ContextGate(own=Unit.LSU)
         op = self.op.payload
