@@ -15,7 +15,7 @@ from .convert import Packer, Unpacker
 from .mover_beats import WordsToBeats
 from .mover_rows import FAULTS, DescriptorLayout, RecordLayout, Rows
 from .mover_walk import Walk
-from .scratchpad import DmaFace
+from .scratchpad import DmaInterface
 
 __all__ = ["Mover", "dma_lanes"]
 
@@ -49,7 +49,7 @@ class Mover(wiring.Component):
     Members
     -------
     port : Out(MemoryPort)
-    scratch : Out, array of :func:`dma_lanes` :class:`~.scratchpad.DmaFace`
+    scratch : Out, array of :func:`dma_lanes` :class:`~.scratchpad.DmaInterface`
     descriptor : In(stream of :class:`~.mover_rows.DescriptorLayout`), checked ones;
         taken one at a time
     window_base, window_limit : In, of main memory: first byte, first byte past it
@@ -77,7 +77,7 @@ class Mover(wiring.Component):
         super().__init__(
             {
                 "port": Out(MemoryPort(beat_bytes)),
-                "scratch": Out(DmaFace(params["log_mem"])).array(self.lanes),
+                "scratch": Out(DmaInterface(params["log_mem"])).array(self.lanes),
                 "descriptor": In(stream.Signature(DescriptorLayout())),
                 "window_base": In(32),
                 "window_limit": In(32),

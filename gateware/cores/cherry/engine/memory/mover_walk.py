@@ -10,7 +10,7 @@ from .....isa.parameters import Params
 from .....parts.delays import Stages
 from .convert import Format, UnitLayout
 from .mover_rows import DescriptorLayout, MoverOp
-from .scratchpad import DMA_LATENCY, DmaFace
+from .scratchpad import DMA_LATENCY, DmaInterface
 
 __all__ = ["ROWS_AHEAD", "Walk"]
 
@@ -36,7 +36,7 @@ class Walk(wiring.Component):
         Out, all approved rows have moved
     freeze : In, MEM is not to be written any more
     inward : In(stream of UnitLayout), to MEM; outward : Out(stream of UnitLayout), from MEM
-    scratch : Out, array of :class:`~.scratchpad.DmaFace`
+    scratch : Out, array of :class:`~.scratchpad.DmaInterface`
     """
 
     def __init__(self, *, params: Params, lanes: int) -> None:
@@ -51,7 +51,7 @@ class Walk(wiring.Component):
                 "freeze": In(1),
                 "inward": In(stream.Signature(UnitLayout())),
                 "outward": Out(stream.Signature(UnitLayout())),
-                "scratch": Out(DmaFace(params["log_mem"])).array(lanes),
+                "scratch": Out(DmaInterface(params["log_mem"])).array(lanes),
             }
         )
 

@@ -12,7 +12,7 @@ from .....primitives.bram import BlockRAM
 from .....primitives.dualram import DualPortRAM
 from ..units.lsu_crossbar import choose
 
-__all__ = ["DMA_LATENCY", "READ_LATENCY", "BankFace", "DmaFace", "Scratchpad", "row_bits"]
+__all__ = ["DMA_LATENCY", "READ_LATENCY", "BankInterface", "DmaInterface", "Scratchpad", "row_bits"]
 
 #: Cycles from a row's number at a bank to its element.
 READ_LATENCY = 2
@@ -27,7 +27,7 @@ def row_bits(params: Params) -> int:
     return params["log_mem"] - exact_log2(params["banks"])
 
 
-class BankFace(wiring.Signature):
+class BankInterface(wiring.Signature):
     """Bank interface of the scratchpad, as the load/store unit sees it.
 
     Members
@@ -49,7 +49,7 @@ class BankFace(wiring.Signature):
         )
 
 
-class DmaFace(wiring.Signature):
+class DmaInterface(wiring.Signature):
     """DMA interface of the scratchpad: one lane, an element per cycle.
 
     Members
@@ -73,12 +73,14 @@ class DmaFace(wiring.Signature):
 
 
 class _Bank(wiring.Component):
-    """One bank with two ports ``a`` and ``b`` of :class:`BankFace`; ``shared``: of one port, that
+    """One bank with two ports ``a`` and ``b`` of :class:`BankInterface`; ``shared``: of one port, that
     of ``b`` while ``b_owns``."""
 
     def __init__(self, *, bits, shared, family):
         self._bits, self._shared, self._family = bits, shared, family
-        super().__init__({"a": In(BankFace(bits)), "b": In(BankFace(bits)), "b_owns": In(1)})
+        super().__init__(
+            {"a": In(BankInterface(bits)), "b": In(BankInterface(bits)), "b_owns": In(1)}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -147,8 +149,8 @@ class Scratchpad(wiring.Component):
 
     Members
     -------
-    banks : In, array of :class:`BankFace`
-    dma : In, array of :class:`DmaFace`
+    banks : In, array of :class:`BankInterface`
+    dma : In, array of :class:`DmaInterface`
     dma_owns : In(1), of consequence with ``slots`` 1 only: no program runs.
         It may change while neither side has anything under way
 
@@ -170,8 +172,8 @@ class Scratchpad(wiring.Component):
         self._params, self._lanes, self._family = params, lanes, family
         super().__init__(
             {
-                "banks": In(BankFace(row_bits(params))).array(params["banks"]),
-                "dma": In(DmaFace(params["log_mem"])).array(lanes),
+                "banks": In(BankInterface(row_bits(params))).array(params["banks"]),
+                "dma": In(DmaInterface(params["log_mem"])).array(lanes),
                 "dma_owns": In(1),
             }
         )

@@ -12,7 +12,7 @@ from amaranth.utils import exact_log2
 from .....isa.parameters import Params
 from .....parts.delays import Stages
 from ..front.hazards import ContextGate
-from ..memory.scratchpad import BankFace, row_bits
+from ..memory.scratchpad import BankInterface, row_bits
 from ..ops import (
     ProgressLayout,
     TileRead,
@@ -59,7 +59,7 @@ class LoadStore(wiring.Component):
     others : In, 4 bits: registers that dot unit and vector ALU write in the next cycle
     refused : In, another unit was refused tiles since this one read them in the cycle before;
         after two such cycles it reads none in three
-    banks : Out, array of :class:`~..memory.scratchpad.BankFace`
+    banks : Out, array of :class:`~..memory.scratchpad.BankInterface`
     fault : Out, level: MEM_RANGE. All slots before ``fault_slot`` of its operation are done,
         nothing else. ``fault_address`` : the first address outside, row by row. Until ``clear``
 
@@ -88,7 +88,7 @@ class LoadStore(wiring.Component):
                 "refused": In(1),
                 "tiles_read": Out(TileRead(params)),
                 "tiles_write": Out(TileWrite(params)),
-                "banks": Out(BankFace(row_bits(params))).array(params["banks"]),
+                "banks": Out(BankInterface(row_bits(params))).array(params["banks"]),
                 "fault": Out(1),
                 "fault_address": Out(18),
                 "fault_slot": Out(6),

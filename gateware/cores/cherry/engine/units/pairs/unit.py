@@ -9,7 +9,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ......isa.parameters import Params
-from ...memory.scratchpad import READ_LATENCY, BankFace, row_bits
+from ...memory.scratchpad import READ_LATENCY, BankInterface, row_bits
 from ...memory.tilefile import ACC
 from ...ops import ProgressLayout, TileRead, TileWrite, element_bits, lsu_op, tile_elements
 from ..accumulator import from_accumulator, to_accumulator
@@ -71,7 +71,7 @@ class PairLoadStore(wiring.Component):
                 "refused": In(1),
                 "tiles_read": Out(TileRead(params)),
                 "tiles_write": Out(TileWrite(params)),
-                "banks": Out(BankFace(row_bits(params))).array(2),
+                "banks": Out(BankInterface(row_bits(params))).array(2),
                 "fault": Out(1),
                 "fault_address": Out(18),
                 "fault_slot": Out(6),
