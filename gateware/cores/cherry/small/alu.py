@@ -7,7 +7,7 @@ from amaranth.lib import enum
 from ....isa.parameters import Params
 from ..engine.memory.tilefile import ACC, OUTPUT
 from ..engine.ops import AluKind, Unit, alu_op
-from ..engine.units.aluface import source, target
+from ..engine.units.alu_interface import source, target
 from ..engine.units.compare import LOWEST, from_key, larger, passed, sort, to_key
 from .elements import ElementUnit
 

@@ -10,7 +10,7 @@ from .....parts.delays import Stages
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
 from .accumulator import from_accumulator, to_accumulator
-from .aluface import bits, blocked, elements_of, members, source, target
+from .alu_interface import bits, blocked, elements_of, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .contexts import ContextIterator
 

@@ -11,7 +11,7 @@ from .....primitives.bram import BlockRAM
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
 from .accumulator import from_accumulator, to_accumulator
-from .aluface import bits, blocked, elements_of, members, source, target
+from .alu_interface import bits, blocked, elements_of, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .contexts import ContextIterator
 
