@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from quintet.gateware.isa.machine import Model as Machine
+from quintet.gateware.isa.model import Model as GoldenModel
 from quintet.gateware.isa.outcome import RunFault
 
 from .isa import ISA
@@ -11,7 +11,7 @@ from .isa import ISA
 __all__ = ["Model"]
 
 
-class Model(Machine):
+class Model(GoldenModel):
     ISA = ISA
 
     def reset(self):

@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from ....isa.machine import MemoryWindow
+from ....isa.model import MemoryWindow
 from ....isa.outcome import RunFault
 
 __all__ = ["MainMemory"]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....isa import machine
+from ....isa.model import Model as GoldenModel
 from ....isa.outcome import Outcome, RunFault
 from ....isa.parameters import Params
 from ..image import LIST_MAGIC, ImageError, Step, read_image, read_list_header, read_step
@@ -24,7 +24,7 @@ _ENTRY, _HEADER = 32, 32
 _LOW32 = 0xFFFF_FFFF
 
 
-class Model(machine.Model):
+class Model(GoldenModel):
     """Golden model of Cherry, instruction by instruction in canonical order.
 
     Parameters

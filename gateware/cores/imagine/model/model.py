@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....isa import machine
+from ....isa.model import Model as GoldenModel
 from ....isa.outcome import Outcome, RunFault
 from ....isa.parameters import Params
 from ..isa import ISA, PES
@@ -27,7 +27,7 @@ _WORD = 4
 _KEPT = 1 << 16
 
 
-class Model(machine.Model):
+class Model(GoldenModel):
     """Golden model of IMAGine, word by word, each executed completely.
 
     Parameters

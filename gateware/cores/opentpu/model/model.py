@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....isa import machine
+from ....isa.model import Model as GoldenModel
 from ....isa.outcome import Outcome, RunFault
 from ....isa.parameters import Params
 from ..isa import CFG_NAMES, ISA, cfg_built, cfg_legal
@@ -23,7 +23,7 @@ _SATURATED = 0xFFFF_FFFF
 _LOW32 = 0xFFFF_FFFF
 
 
-class Model(machine.Model):
+class Model(GoldenModel):
     """Golden model of OpenTPU, instruction by instruction.
 
     Parameters

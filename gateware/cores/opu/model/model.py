@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....isa import machine
+from ....isa.model import Model as GoldenModel
 from ....isa.outcome import Outcome, RunFault
 from ....isa.parameters import Params
 from ..isa import BIAS, IFM, ISA, KER, OFM
@@ -26,7 +26,7 @@ class SelfModifyingProgram(UserWarning):
     (section 2.4)."""
 
 
-class Model(machine.Model):
+class Model(GoldenModel):
     """Golden model of the OPU, instruction by instruction.
 
     What a run counts (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ....isa import machine
+from ....isa.model import Model as GoldenModel
 from ....isa.outcome import Outcome, RunFault
 from ..image.image import weights_from
 from ..image.reading import CoreEntry, TableFault, read_tables
@@ -28,7 +28,7 @@ _COUNTERS = (
 )
 
 
-class Model(machine.Model):
+class Model(GoldenModel):
     """Golden model of PIM: every core runs until it blocks or ends, then the next; two that meet
     exchange their bytes.
 
