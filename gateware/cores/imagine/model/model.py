@@ -14,7 +14,7 @@ from ....isa.outcome import Outcome, RunFault
 from ....isa.parameters import Params
 from ..isa import ISA, PES
 from ..params import geometry, register_file
-from .machine import Machine
+from .array import ArrayState
 
 if TYPE_CHECKING:
     from ....isa.table import Decoded
@@ -35,11 +35,11 @@ class Model(GoldenModel):
     params, memory
         As of the base.
     ref_sign : bool
-        As :class:`~.machine.Machine`: the published hardware's sign of partial products.
+        As :class:`~.array.ArrayState`: the published hardware's sign of partial products.
 
     Attributes
     ----------
-    machine : Machine
+    array : ArrayState
         Registers, columns, selection. They survive from run to run; :meth:`reset` clears them.
     eov : int
 
@@ -56,14 +56,14 @@ class Model(GoldenModel):
     ISA = ISA
 
     def __init__(self, params: Params, memory: np.ndarray, *, ref_sign: bool = False) -> None:
-        self.machine = Machine(params, ref_sign=ref_sign)
+        self.array = ArrayState(params, ref_sign=ref_sign)
         self._macs = PES * params["rows"] * params["cols"]
         self._decoded: dict[int, Decoded] = {}
         super().__init__(params, memory)
 
     def reset(self) -> None:
         """Core reset: the RAM too."""
-        self.machine.reset()
+        self.array.reset()
         self.eov = 0
 
     def clear(self, name: str, value: int) -> None:
@@ -106,7 +106,7 @@ class Model(GoldenModel):
         except RunFault as stop:
             fault = stop
             if stop.name in ("aborted", "bus_write"):
-                self.machine.stop()
+                self.array.stop()
         counters["bytes_read"] = _WORD * counters["instructions"]
         counters["bytes_written"] = _WORD * self._count
         if self._vectors:
@@ -145,9 +145,9 @@ class Model(GoldenModel):
             raise RunFault(fault, word)
         if mnemonic == "vv_parallelEn":
             self._check_output()
-        words = self.machine.execute(mnemonic, values)
+        words = self.array.execute(mnemonic, values)
         counters["instructions"] += 1
-        if mnemonic == "mv_updatepp" and values["bitNo"] == self.machine.width - 1:
+        if mnemonic == "mv_updatepp" and values["bitNo"] == self.array.width - 1:
             counters["operations"] += self._macs
         if words is not None:
             self._emit(pc, words)
@@ -157,7 +157,7 @@ class Model(GoldenModel):
         return self.reg["output_at"] + _WORD * self._count
 
     def _check_output(self):
-        begin, size = self._next_output, _WORD * self.machine.rows
+        begin, size = self._next_output, _WORD * self.array.rows
         limit = self.reg["output_limit"]
         if begin + size > limit:
             raise RunFault("output_full", max(begin, limit))

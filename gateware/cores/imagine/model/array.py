@@ -7,7 +7,7 @@ import numpy as np
 from ....isa.parameters import Params
 from ..isa import MULTI_CYCLE, PES
 
-__all__ = ["OFF", "PARALLEL", "SERIAL", "Machine"]
+__all__ = ["OFF", "PARALLEL", "SERIAL", "ArrayState"]
 
 #: Shift modes.
 OFF, SERIAL, PARALLEL = "off", "serial", "parallel"
@@ -15,7 +15,7 @@ OFF, SERIAL, PARALLEL = "off", "serial", "parallel"
 _IS_DATA, _IS_LAST = 1 << 24, 1 << 25
 
 
-class Machine:
+class ArrayState:
     """State of section 2, and one method per instruction, called with its fields by name.
 
     Parameters
