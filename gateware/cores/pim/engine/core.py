@@ -23,7 +23,7 @@ from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl
 from ..isa import EVENTS, ISA, REGISTERS_PER_CORE
 from ..params import BUILT
-from .counts import count, machine_control
+from .counts import count, engine_control
 from .crossbar import Crossbar
 from .deadlock import DeadlockDetector
 from .events import Events
@@ -80,7 +80,7 @@ class ManyCoreEngine(Engine):
             for k in range(params["cores"])
         ]
         self.ports = PortTree(beat_bytes=self.beat_bytes, ports=1 + 2 * params["cores"])
-        return machine_control(params), len(self.ports.memory)
+        return engine_control(params), len(self.ports.memory)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

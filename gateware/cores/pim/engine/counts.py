@@ -11,14 +11,14 @@ from ....isa.parameters import Params
 from ....shell.engine import EngineControl, Stall
 from ..isa import COUNTERS, ISA, KINDS
 
-__all__ = ["MACS_BITS", "count", "machine_control"]
+__all__ = ["MACS_BITS", "count", "engine_control"]
 
 #: MACs of a mvmul of 1024 x 1024.
 MACS_BITS = 21
 _BYTES = 4
 
 
-def machine_control(params: Params) -> EngineControl:
+def engine_control(params: Params) -> EngineControl:
     """Control interface of the engine: the view of the whole, and one for each of several
     processors."""
     cores = params["cores"]
@@ -61,7 +61,7 @@ def count(
     params : dict of ``SPACE.resolve``
     states : sequence of interfaces of :class:`~.links.StatePort`
     running : Value, level: RUN
-    control : interface of :func:`machine_control`
+    control : interface of :func:`engine_control`
     """
     parts = (
         [control.part[k] for k in range(len(states))]
