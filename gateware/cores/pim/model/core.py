@@ -47,11 +47,11 @@ _DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
 
 
 class Core:
-    """State and program of one core; ``machine`` is the :class:`~.model.Model`."""
+    """State and program of one core; ``model`` is the :class:`~.model.Model`."""
 
-    def __init__(self, number: int, machine: Model) -> None:
-        self.number, self.machine = number, machine
-        params = machine.params
+    def __init__(self, number: int, model: Model) -> None:
+        self.number, self.model = number, model
+        params = model.params
         self.lmem = np.zeros(params["lmem_bytes"], dtype=np.uint8)
         self.arrays = np.zeros(
             (params["arrays"], params["xb_rows"], params["xb_cols"]), dtype=np.int8
@@ -195,9 +195,9 @@ class Core:
         self.regs[a] = high & _LOW
 
     def _sld(self, op, a, b, c, d, high):
-        address = self.machine.global_range(self._pair(b) + (high >> 3), 4)
+        address = self.model.global_range(self._pair(b) + (high >> 3), 4)
         self.regs[a] = int.from_bytes(
-            self.machine.memory[address : address + 4].tobytes(), "little"
+            self.model.memory[address : address + 4].tobytes(), "little"
         )
         self.counters["bytes_read"] += 4
 
@@ -211,7 +211,7 @@ class Core:
     def _setbw(self, op, a, b, c, d, high):
         widths = a or 32, b or 32
         for width in widths:
-            if width > self.machine.params["max_biw"]:
+            if width > self.model.params["max_biw"]:
                 raise RunFault("width", width)
         self.ibiw, self.obiw = widths
 
@@ -220,7 +220,7 @@ class Core:
     def _mvmul(self, op, a, b, c, d, high):
         mbiw, number, relu = c or 32, d & 1023, d >> 10
         groups = self.entry.groups
-        if self.ibiw > self.machine.params["x_bits"]:
+        if self.ibiw > self.model.params["x_bits"]:
             raise RunFault("width", self.ibiw)
         if number < len(groups) and groups[number].mbiw != mbiw:
             raise RunFault("width", mbiw)
@@ -259,7 +259,7 @@ class Core:
     # Vector
 
     def _vector(self, op, a, b, c, d, high):
-        if op in (19, 20) and not self.machine.params["act_unit"]:
+        if op in (19, 20) and not self.model.params["act_unit"]:
             raise RunFault("unsupported", op)
         if not d:
             return
@@ -343,8 +343,8 @@ class Core:
         if not d:
             return
         first, last = self._inside(self.regs[a] + (offset if high & 1 else 0) & _LOW, d)
-        address = self.machine.global_range(pair + (offset if high & 2 else 0), d)
-        self.lmem[first:last] = self.machine.memory[address : address + d]
+        address = self.model.global_range(pair + (offset if high & 2 else 0), d)
+        self.lmem[first:last] = self.model.memory[address : address + d]
         self.counters["bytes_read"] += d
 
     def _st(self, op, a, b, c, d, high):
@@ -352,8 +352,8 @@ class Core:
         if not d:
             return
         first, last = self._inside(self.regs[b] + (offset if high & 2 else 0) & _LOW, d)
-        address = self.machine.global_range(pair + (offset if high & 1 else 0), d)
-        self.machine.window.write(self.address, address, self.lmem[first:last])
+        address = self.model.global_range(pair + (offset if high & 1 else 0), d)
+        self.model.window.write(self.address, address, self.lmem[first:last])
         self.counters["bytes_written"] += d
 
     def _lldi(self, op, a, b, c, d, high):
@@ -372,7 +372,7 @@ class Core:
 
     def _send_recv(self, op, a, b, c, d, high):
         other = b | c << 5
-        if other >= len(self.machine.entries) or other == self.number:
+        if other >= len(self.model.entries) or other == self.number:
             raise RunFault("core_range", other)
         if not d:
             return None
@@ -395,9 +395,9 @@ class Core:
 
     def _sync(self, op, a, b, c, d, high):
         other = b | c << 5
-        if other >= len(self.machine.entries):
+        if other >= len(self.model.entries):
             raise RunFault("core_range", other)
-        self.machine.sync(other, a)
+        self.model.sync(other, a)
 
 
 _RUN = {
