@@ -41,14 +41,14 @@ def _shape(shape):
     return "x".join(map(str, shape))
 
 
-def _capacity(step, machine, params):
-    """What does not fit, of the decoded word ``step`` before ``machine``."""
+def _capacity(step, sequence, params):
+    """What does not fit, of the decoded word ``step`` before ``sequence``."""
     from .. import geometry
 
     values = step.values
     pi, po = params["pi"], params["po"]
     if step.instruction.mnemonic == "ld.ker":
-        shape = machine.ker_n, machine.ofm[2], machine.ifm[2]
+        shape = sequence.ker_n, sequence.ofm[2], sequence.ifm[2]
         return (
             f"a kernel of {_shape(shape)} weights takes {geometry.ker_rows(*shape, pi, po)} "
             f"rows of {pi * po} and this "
@@ -68,9 +68,9 @@ def _capacity(step, machine, params):
     )
 
 
-def describe(fault: RunFault, word: int, machine: Sequence) -> str:
+def describe(fault: RunFault, word: int, sequence: Sequence) -> str:
     """A sentence on ``fault`` (:class:`~quintet.gateware.isa.outcome.RunFault`), raised by ``word``
-    in front of ``machine``."""
+    in front of ``sequence``."""
     from ..isa import ISA
 
     name, detail = fault.name, fault.detail
@@ -80,24 +80,24 @@ def describe(fault: RunFault, word: int, machine: Sequence) -> str:
         "undef_reg": lambda: f"not set before: {_names(_REGISTERS, detail)}",
         "undef_buf": lambda: f"not valid here: {_names(_BUFFERS, detail)}",
         "range": lambda: _RANGES[detail],
-        "capacity": lambda: _capacity(ISA.decode(word), machine, machine.params),
+        "capacity": lambda: _capacity(ISA.decode(word), sequence, sequence.params),
         "region": lambda: f"the array at {detail:#x} passes the end of region {detail >> 28}",
         "window": lambda: f"the array at {detail:#x} of main memory leaves the memory window",
     }[name]()
     return f"{text}: fault {name}"
 
 
-def _overlaps(step, machine):
+def _overlaps(step, sequence):
     """A sentence on rows that overlap, or ``None``."""
-    if step.mnemonic == "ld.ifm" and machine.ifm_mem_w < machine.ifm[1]:
+    if step.mnemonic == "ld.ifm" and sequence.ifm_mem_w < sequence.ifm[1]:
         return (
-            f"rows overlap: ifm has {machine.ifm[1]} columns and its map in memory "
-            f"{machine.ifm_mem_w}"
+            f"rows overlap: ifm has {sequence.ifm[1]} columns and its map in memory "
+            f"{sequence.ifm_mem_w}"
         )
-    if step.mnemonic == "store" and machine.ofm_mem[1] < machine.result_shape()[1]:
+    if step.mnemonic == "store" and sequence.ofm_mem[1] < sequence.result_shape()[1]:
         return (
-            f"rows overlap: the result has {machine.result_shape()[1]} columns and its map in "
-            f"memory {machine.ofm_mem[1]}"
+            f"rows overlap: the result has {sequence.result_shape()[1]} columns and its map in "
+            f"memory {sequence.ofm_mem[1]}"
         )
     return None
 
@@ -113,7 +113,7 @@ def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[Any, ..
     from ..isa import ISA
     from ..model.sequence import Sequence
 
-    machine = Sequence(params or "8-8-16-16", params)
+    sequence = Sequence(params or "8-8-16-16", params)
     faulted = False
     for index, item in enumerate(items):
         decoded = ISA.match(item.word)
@@ -122,12 +122,12 @@ def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[Any, ..
         if faulted:
             continue
         try:
-            message = _overlaps(machine.step(item.word), machine)
+            message = _overlaps(sequence.step(item.word), sequence)
             if message:
                 yield index, message
         except RunFault as fault:
             faulted = True
-            message = describe(fault, item.word, machine)
+            message = describe(fault, item.word, sequence)
             yield (
                 (index, message, "error")
                 if fault.name == "capacity" and not item.raw
@@ -166,7 +166,7 @@ def check_job(program: Program, registers: Mapping[str, int], params: Params) ->
                 f'registers."region_limit[{r}]" = {limit:#x}: expected at most {FULL_REGION:#x}'
             )
     begin, regions = registers["program_address"], Regions(registers)
-    machine = Sequence(params, params, regions)
+    sequence = Sequence(params, params, regions)
     found: list[str] = []
     end = begin + len(program.data)
     for offset in range(0, len(program.data) - 3, 4):
@@ -176,9 +176,9 @@ def check_job(program: Program, registers: Mapping[str, int], params: Params) ->
         if not regions.holds(begin + offset, 4):
             return [*found, f"{where}: the program leaves the memory window: fault window"]
         try:
-            step = machine.step(word)
+            step = sequence.step(word)
         except RunFault as fault:
-            message = f"{where}: {describe(fault, word, machine)}"
+            message = f"{where}: {describe(fault, word, sequence)}"
             if fault.name == "capacity":
                 raise ValueError(message) from None
             # The assembler has spoken of what follows from the program alone.
