@@ -101,7 +101,7 @@ def _depends(late, early, kept):
     )
 
 
-class _Machine:
+class _CoreTiming:
     """Timing model of a core's units, by the cycles of :class:`~.accesses.Access`."""
 
     def __init__(self):
@@ -126,7 +126,7 @@ class _Machine:
 def _ordered(accesses, steps, others, kept):
     """``steps`` in the order in which they can start; ``others``: the :class:`_Touched` for what is
     read, and for what is written."""
-    machine, looked_at, issued = _Machine(), [], []
+    timing, looked_at, issued = _CoreTiming(), [], []
     for place in range(len(steps) + _WINDOW):
         if place < len(steps):
             access = accesses[place]
@@ -141,7 +141,7 @@ def _ordered(accesses, steps, others, kept):
                 if need:
                     new.missing += 1
                     other.followers.append((new, need == 2))
-            for other in machine.under_way:
+            for other in timing.under_way:
                 need = _depends(new, other, kept)
                 if need:
                     new.ready = max(new.ready, other.done if need == 2 else other.read)
@@ -149,10 +149,10 @@ def _ordered(accesses, steps, others, kept):
         if looked_at and (len(looked_at) == _WINDOW or place >= len(steps)):
             best = min(
                 (w for w in looked_at if not w.missing),
-                key=lambda w: (machine.start_of(w), w.place),
+                key=lambda w: (timing.start_of(w), w.place),
             )
             looked_at.remove(best)
-            machine.issue(best)
+            timing.issue(best)
             issued.append(best.step)
     return issued
 

@@ -196,9 +196,7 @@ class Core:
 
     def _sld(self, op, a, b, c, d, high):
         address = self.model.global_range(self._pair(b) + (high >> 3), 4)
-        self.regs[a] = int.from_bytes(
-            self.model.memory[address : address + 4].tobytes(), "little"
-        )
+        self.regs[a] = int.from_bytes(self.model.memory[address : address + 4].tobytes(), "little")
         self.counters["bytes_read"] += 4
 
     def _scalar(self, op, a, b, c, d, high):
