@@ -99,9 +99,9 @@ class BlockRAM(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
-        return self._twin() if self.family is None else self._blocks()
+        return self._behavioural() if self.family is None else self._blocks()
 
-    def _twin(self):
+    def _behavioural(self):
         m = Module()
         m.submodules.memory = self.memory = mem = memory.Memory(
             shape=self.width, depth=self.depth, init=[]
