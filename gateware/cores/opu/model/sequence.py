@@ -191,7 +191,7 @@ class Sequence:
         if mask & ~self.valid:
             raise RunFault("undef_buf", mask & ~self.valid)
 
-    def _need_room(self, mask, needs, parameter):
+    def _need_space(self, mask, needs, parameter):
         if self.params is not None and needs > self.params[parameter]:
             raise RunFault("capacity", mask)
 
@@ -199,7 +199,7 @@ class Sequence:
 
     def _set_shape_ifm(self, mnemonic, values):
         shape = values["h"], values["w"], values["c"]
-        self._need_room(IFM, geometry.ifm_lines(shape), "ifm_lines")
+        self._need_space(IFM, geometry.ifm_lines(shape), "ifm_lines")
         self.ifm = shape
         self.valid &= ~(IFM | KER)
         return Step(mnemonic, values)
@@ -207,7 +207,7 @@ class Sequence:
     def _set_shape_ofm(self, mnemonic, values):
         shape = values["h"], values["w"], values["c"]
         if self.params is not None:
-            self._need_room(OFM, geometry.ofm_lines(shape, self.params["po"]), "ofm_lines")
+            self._need_space(OFM, geometry.ofm_lines(shape, self.params["po"]), "ofm_lines")
         self.valid &= ~(OFM | KER)
         if self.ofm is None or self.ofm[2] != shape[2]:
             self.valid &= ~BIAS
@@ -270,7 +270,7 @@ class Sequence:
         if not geometry.kernel_legal(*volume):
             raise RunFault("range", 4)
         if self.params is not None:
-            self._need_room(
+            self._need_space(
                 KER, geometry.ker_rows(*volume, self.params["pi"], self.params["po"]), "ker_rows"
             )
         span = geometry.ker_span(*volume, self.types.ker_bytes)

@@ -232,14 +232,14 @@ class Issue(wiring.Component):
         for u in Unit:
             table = m.submodules[f"under_way_{u.name.lower()}"] = tables[u.value]
             # Each unit by itself, so that the way to its table is short.
-            mine, room = pushes[u.value], Signal(name=f"room_{u.name.lower()}")
+            mine, space = pushes[u.value], Signal(name=f"room_{u.name.lower()}")
             m.d.comb += [
                 mine.eq(
                     self.op.valid
                     & (unit == u)
                     & ~self.hold
                     & ~table.full
-                    & room
+                    & space
                     & ~(issued[u.value][5] & marks[u.value])
                 ),
                 table.push.eq(mine),
@@ -260,7 +260,7 @@ class Issue(wiring.Component):
                 m.d.sync += issued[u.value].eq(end)
             with m.If(self.clear):
                 m.d.sync += issued[u.value].eq(0)
-            self._queue(m, u, mine, waits, room)
+            self._queue(m, u, mine, waits, space)
         m.d.comb += [
             self.idle.eq(Cat(t.empty for t in tables).all()),
             self.lsu_idle.eq(tables[Unit.LSU.value].empty),
@@ -268,8 +268,8 @@ class Issue(wiring.Component):
         self._account(m, tables[Unit.LSU.value])
         return m
 
-    def _queue(self, m, unit, push, waits, room):
-        """The queue of a unit; ``room``: it can take another operation."""
+    def _queue(self, m, unit, push, waits, space):
+        """The queue of a unit; ``space``: it can take another operation."""
         op = self.op.payload
         name = unit.name.lower()
         out = getattr(self, name)
@@ -281,7 +281,7 @@ class Issue(wiring.Component):
         shape = data.StructLayout({k: field.shape for k, field in fields.items()})
         alone = unhurried(self.params) and unit is not Unit.LSU
         queue = m.submodules[f"queue_{name}"] = (OpPlace if alone else OpQueue)(shape=shape)
-        m.d.comb += room.eq(~queue.full if alone else 1)
+        m.d.comb += space.eq(~queue.full if alone else 1)
         m.d.comb += [queue.push.eq(push), queue.clear.eq(self.clear), queue.i.waits.eq(waits)]
         for field in ("size", "uniform", "phys", "view"):
             m.d.comb += queue.i[field].eq(op[field])

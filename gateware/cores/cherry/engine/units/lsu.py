@@ -40,7 +40,7 @@ class LoadStore(wiring.Component):
     """Load/store unit, slot by slot, each in as many cycles as its fullest bank has distinct
     addresses.
 
-    A pipeline that never stalls: a slot starts when its operands' waits are over and there is room
+    A pipeline that never stalls: a slot starts when its operands' waits are over and there is space
     for its result. Cycles from the start: addresses and banks (0), rows (1), a load's access (2),
     its elements through the crossbar (4), the tile (5), offered to the tile file (6). A store asks
     the tile file in cycle 0, has its tile in 2, crosses in 3, writes in 4. A load starts at the
@@ -116,7 +116,7 @@ class LoadStore(wiring.Component):
         ]
 
         self._start(m, w, queue, gate)
-        self._find_room(m, w, log, queue, results)
+        self._find_space(m, w, log, queue, results)
         ask = self._ask(m, w, words)
 
         # Passes: the lanes whose addresses this one serves, and what is left of others.
@@ -343,9 +343,9 @@ class LoadStore(wiring.Component):
         with m.If(w.start):
             m.d.sync += w.passing.eq(w.slot)
 
-    def _find_room(self, m, w, log, queue, results):
+    def _find_space(self, m, w, log, queue, results):
         """Room for another slot. Passes that follow closely need the same registers; what has
-        started and not finished finds room among the results."""
+        started and not finished finds space among the results."""
         w.owed, w.stored, w.loaded, w.kept = (
             Signal(range(DEPTH + 1)),
             Signal(2),
@@ -376,7 +376,7 @@ class LoadStore(wiring.Component):
             m.d.sync += yields.eq(_YIELD)
         with m.Elif(yields != 0):
             m.d.sync += yields.eq(yields - 1)
-        # Two less than there is room for: one may start in this cycle and one in the next.
+        # Two less than there is space for: one may start in this cycle and one in the next.
         m.d.sync += w.free.eq(
             ~(w.issue & ~w.final)
             & ~Mux(queue.take, blocked(queue.next), blocked(w.op))
