@@ -174,7 +174,7 @@ class Issue(wiring.Component):
         else:
             moves = m.submodules.moves = KeptRegister(width=len(ops.moves), family=self.family)
             m.d.comb += [
-                moves.d.eq(gates.room_next.replicate(len(ops.moves))),
+                moves.d.eq(gates.space_next.replicate(len(ops.moves))),
                 ops.moves.eq(moves.q),
             ]
         m.d.comb += said.eq(gates.o.payload)  # all low where there is none
