@@ -115,7 +115,7 @@ class SmallEngine(MicroEngine):
         """Rows of a timeline. An instruction's number is counted, and where the code lies was noted
         before."""
         machine = self.machine
-        written, begins = machine.told.data, machine.writes("INDEX")
+        written, begins = machine.register_write.data, machine.writes("INDEX")
         return {
             "program": Activity(
                 (begins, machine.at("over") | self.control.start),

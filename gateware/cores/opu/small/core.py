@@ -96,7 +96,9 @@ class SmallEngine(Engine):
         micro, compute, control = self._micro, self._compute, self.control
         stores, begins = control.inc.stall_ofm, micro.writes("PC")
         return {
-            "program": Activity((begins, control.finish), takes=begins, number=micro.told.data),
+            "program": Activity(
+                (begins, control.finish), takes=begins, number=micro.register_write.data
+            ),
             **{
                 name: Activity(busy, takes=micro.commands[command], number="program")
                 for name, busy, command in (

@@ -141,7 +141,7 @@ class SmallEngine(MicroEngine):
         return {
             "LOAD": Activity(loading & ~machine.ready),
             "program": Activity(
-                (begins, self.control.finish), takes=begins, number=machine.told.data
+                (begins, self.control.finish), takes=begins, number=machine.register_write.data
             ),
             "vectors and products": Activity(
                 (units.begin & ~loading, units.finished), number="program"

@@ -73,8 +73,8 @@ class DmaInterface(wiring.Signature):
 
 
 class _Bank(wiring.Component):
-    """One bank with two ports ``a`` and ``b`` of :class:`BankInterface`; ``shared``: of one port, that
-    of ``b`` while ``b_owns``."""
+    """One bank with two ports ``a`` and ``b`` of :class:`BankInterface`; ``shared``: of one port,
+    that of ``b`` while ``b_owns``."""
 
     def __init__(self, *, bits, shared, family):
         self._bits, self._shared, self._family = bits, shared, family
