@@ -262,7 +262,7 @@ class ArrayEngine(Engine):
             "array": Activity(
                 issue.go | issue.running,
                 takes=issue.go,
-                number=dispatch.told << 2,
+                number=dispatch.dispatched << 2,
                 base=self.control.program_address,
             ),
         }

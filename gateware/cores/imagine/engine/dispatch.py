@@ -177,8 +177,8 @@ class Dispatch(wiring.Component):
         # whoever copies it.
         low, high, wraps = Signal(_LOW), Signal(len(self.count) - _LOW), Signal()
         m.d.comb += self.count.eq(Cat(low, high))
-        #: Words dispatched before this cycle, for who looks on.
-        self.told = self.count + (wraps << _LOW)
+        #: Words dispatched before this cycle. Exported for tracing.
+        self.dispatched = self.count + (wraps << _LOW)
         m.d.sync += [low.eq(low + go), high.eq(high + wraps), wraps.eq(go & low.all())]
         m.d.comb += [cut.eq(at["settle"]), clear.eq(at["clear"]), issue.discard.eq(at["discard"])]
         m.d.sync += issue.release.eq(at["wait"] & ~self.run)
