@@ -124,16 +124,16 @@ class PipelinedEngine(Engine):
     def activity(self) -> dict[str, Activity]:
         """Rows of a timeline: the thread of the steps, and the operations under way in each
         unit."""
-        told, issued, finished = self._sequencer.told, self.front.issued, self.front.finished
+        traced, issued, finished = self._sequencer.traced, self.front.issued, self.front.finished
         found = {
-            "images": Activity(told.phase == Phase.FETCH, number=told.entry),
-            "DMA in": Activity(told.phase == Phase.IN, number=told.entry),
-            "DMA out": Activity(told.phase == Phase.OUT),
+            "images": Activity(traced.phase == Phase.FETCH, number=traced.entry),
+            "DMA in": Activity(traced.phase == Phase.IN, number=traced.entry),
+            "DMA out": Activity(traced.phase == Phase.OUT),
         }
         op = issued.payload
         for unit in Unit:
             found[_ROWS[unit]] = Activity(
-                number=(op.snapshot.index << 2) + told.code,
+                number=(op.snapshot.index << 2) + traced.code,
                 takes=issued.valid & issued.ready & (op.record.unit == unit),
                 parts=op.size,
                 leaves=finished[unit.value],

@@ -292,7 +292,7 @@ class Sequencer(wiring.Component):
         s.phase = Signal(Phase, init=Phase.REST)
         # For a timeline: what the thread does, beside a program too, for the step whose entry lies
         # at; where the code lies that runs.
-        self.told = SimpleNamespace(phase=s.phase, entry=s.entry_address, code=s.resident.code)
+        self.traced = SimpleNamespace(phase=s.phase, entry=s.entry_address, code=s.resident.code)
         m.d.comb += self.phase.eq(Mux(s.running, Phase.PROGRAM, s.phase))
         with m.FSM():
             self._begin(m, s, thread)
