@@ -183,7 +183,7 @@ class DMA(wiring.Component):
         m.d.comb += last_made.eq(requests.made & requests.last & requests.made_write)
         zeros = Signal()
         over = Signal()  # the store or pad is complete
-        m.d.comb += over.eq(writing & made_all & read_out & (acks == 0) & ~stores.owed & ~stop)
+        m.d.comb += over.eq(writing & made_all & read_out & (acks == 0) & ~stores.outstanding & ~stop)
         post = without_reset(m, self.post.payload)
         with m.If(go & writes):
             m.d.sync += [
@@ -303,7 +303,7 @@ class DMA(wiring.Component):
                 m.d.sync += [failed_pc.eq(write_pc), failed_word.eq(write_word)]
             with m.Else():
                 m.d.sync += [failed_pc.eq(read_pc), failed_word.eq(read_word)]
-        m.d.comb += self.quiet.eq((flying == 0) & ~stores.owed)
+        m.d.comb += self.quiet.eq((flying == 0) & ~stores.outstanding)
 
     def _measure(self, m, head, geometry, expected):
         """Registered: what requests and answers of the transfer in ``head`` are, two cycles

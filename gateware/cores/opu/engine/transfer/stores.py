@@ -41,7 +41,7 @@ class Stores(wiring.Component):
     allow : Out, another request of this transfer may be made
     stop : In, level: what is owed is paid with nothing in it
     w : Out(stream), write data of the memory port
-    owed : Out, beats requested and not yet given are left
+    outstanding : Out, beats requested and not yet given are left
     bytes : Out, bytes written in this cycle
     """
 
@@ -59,7 +59,7 @@ class Stores(wiring.Component):
                 "allow": Out(1),
                 "stop": In(1),
                 "w": Out(MemoryPort(beat_bytes).members["w"].signature),
-                "owed": Out(1),
+                "outstanding": Out(1),
                 "bytes": Out(range(beat_bytes + 1)),
             }
         )
@@ -169,7 +169,7 @@ class Stores(wiring.Component):
         owed = Signal(range(16 * MAX_BEATS))
         give = Signal()
         m.d.comb += [
-            self.owed.eq((owed != 0) | made | offer.o.valid),
+            self.outstanding.eq((owed != 0) | made | offer.o.valid),
             offer.i.valid.eq((owed != 0) & (zeros | self.stop | buffer.r_rdy)),
             give.eq(offer.i.valid & offer.i.ready),
             offer.i.payload.data.eq(Mux(zeros, 0, buffer.r_data)),
