@@ -138,7 +138,7 @@ class SmallEngine(Engine):
         with m.If(
             s.command[Command.DISPATCH] & ~mover.skip
         ):  # (a NOP that was skipped follows one)
-            m.d.sync += [s.word.eq(mover.told), s.slot.eq(~s.slot)]
+            m.d.sync += [s.word.eq(mover.parsed), s.slot.eq(~s.slot)]
         kind = s.word.opcode[:3]
         m.d.comb += [
             s.is_mmc.eq(kind == _MMC),
@@ -260,8 +260,8 @@ class SmallEngine(Engine):
         )
         command, flags = s.command, s.word.flags
         m.d.comb += [
-            micro.entry.eq(Mux(mover.skip, 0, mover.told.opcode)),
-            micro.known.eq(mover.skip | (mover.told.opcode[3:] == 0)),
+            micro.entry.eq(Mux(mover.skip, 0, mover.parsed.opcode)),
+            micro.known.eq(mover.skip | (mover.parsed.opcode[3:] == 0)),
             micro.slot.eq(s.slot),
             micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
             micro.write.eq(mover.field),

@@ -71,7 +71,7 @@ class Mover(wiring.Component):
         the word is taken, want the one after it; while ``skip``: a NOP is taken, that lies before
         the word
     skip : Out, a NOP was counted and not yet taken
-    word : Out, the word is complete; told : Out, :class:`WordLayout`; ``error``:
+    word : Out, the word is complete; parsed : Out, :class:`WordLayout`; ``error``:
         the memory failed in its request; ``odd``: the word begins in the middle of a beat
     field, field_address, field_data : Out, field_ready : In:
         fields of the word for the register file (number less one, -, low half of addr, ub)
@@ -93,7 +93,7 @@ class Mover(wiring.Component):
                 "value": In(32),
                 "skip": Out(1),
                 "word": Out(1),
-                "told": Out(WordLayout()),
+                "parsed": Out(WordLayout()),
                 "error": Out(1),
                 "odd": Out(1),
                 "field": Out(1),
@@ -336,16 +336,16 @@ class Mover(wiring.Component):
             with m.Switch(number):
                 with m.Case(0):
                     m.d.sync += [
-                        self.told.flags.eq(value[8:16]),
-                        self.told.opcode.eq(value[16:24]),
-                        self.told.length.eq(value[:8].any()),
+                        self.parsed.flags.eq(value[8:16]),
+                        self.parsed.opcode.eq(value[16:24]),
+                        self.parsed.length.eq(value[:8].any()),
                     ]
                 with m.Case(1):
-                    m.d.sync += self.told.high.eq(some)
+                    m.d.sync += self.parsed.high.eq(some)
                 with m.Case(2):
-                    m.d.sync += self.told.low.eq(some)
+                    m.d.sync += self.parsed.low.eq(some)
                 with m.Case(3):
-                    m.d.sync += [self.told.ub.eq(some), self.word.eq(~passed)]
+                    m.d.sync += [self.parsed.ub.eq(some), self.word.eq(~passed)]
         # A run begins where a word does.
         with m.If(self.fetch):
             m.d.sync += [run.eq(0), before.eq(0)]
