@@ -17,12 +17,12 @@ DEPTH = 16
 
 class ResultLayout(data.StructLayout):
     """A slot that is done: ``store``, or a tile (elements as wide as those of ACC) for ``entry`` of
-    ``reg``; ``told`` : it counts as finished."""
+    ``reg``; ``reported`` : it counts as finished."""
 
     def __init__(self, params: Params) -> None:
         super().__init__(
             {
-                "told": 1,
+                "reported": 1,
                 "store": 1,
                 "reg": 2,
                 "entry": range(entries(params)),
@@ -40,7 +40,7 @@ class Results(wiring.Component):
 
     Members
     -------
-    push : In; ``result`` : In, :class:`ResultLayout` without ``told``;
+    push : In; ``result`` : In, :class:`ResultLayout` without ``reported``;
         never while :data:`DEPTH` are there
     others : In, 4 bits: registers that others write in the next cycle
     tiles_write : Out(TileWrite): from the cycle after the push
@@ -88,7 +88,7 @@ class Results(wiring.Component):
         m.d.comb += [
             put.en.eq(self.push),
             put.data.eq(self.result),
-            put.data.told.eq(tells),
+            put.data.reported.eq(tells),
             last.eq(word == words - 1),
             request.valid.eq(there & ~head.store),
             request.payload.reg.eq(head.reg),
@@ -101,10 +101,10 @@ class Results(wiring.Component):
             tells.eq(
                 self.push
                 & (words == 1)
-                & (~there | (alone & pop & head.told))
+                & (~there | (alone & pop & head.reported))
                 & (self.result.store | ~self.others.bit_select(self.result.reg, 1))
             ),
-            self.finished.eq((pop & ~head.told) | tells),
+            self.finished.eq((pop & ~head.reported) | tells),
             self.empty.eq(~there),
             self.loading.eq(request.valid),
         ]

@@ -183,7 +183,9 @@ class DMA(wiring.Component):
         m.d.comb += last_made.eq(requests.made & requests.last & requests.made_write)
         zeros = Signal()
         over = Signal()  # the store or pad is complete
-        m.d.comb += over.eq(writing & made_all & read_out & (acks == 0) & ~stores.outstanding & ~stop)
+        m.d.comb += over.eq(
+            writing & made_all & read_out & (acks == 0) & ~stores.outstanding & ~stop
+        )
         post = without_reset(m, self.post.payload)
         with m.If(go & writes):
             m.d.sync += [

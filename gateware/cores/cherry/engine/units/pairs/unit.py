@@ -139,10 +139,10 @@ class PairLoadStore(wiring.Component):
         m.d.comb += [
             put_pair.en.eq(walk.push),
             put_pair.data.eq(walk.pair),
-            put_slot.en.eq(walk.told),
+            put_slot.en.eq(walk.slot_valid),
             put_slot.data.eq(walk.slot),
             left.eq(level + walk.push - w.issue),
-            kept.eq(waiting + walk.told - w.done),
+            kept.eq(waiting + walk.slot_valid - w.done),
         ]
         # Pairs to the last place: a slot may need all of them. A slot's place is free when its last
         # row is written.
@@ -156,7 +156,7 @@ class PairLoadStore(wiring.Component):
         m.d.sync += [
             put_pair.addr.eq(put_pair.addr + walk.push),
             get_pair.addr.eq(get_pair.addr + w.issue),
-            put_slot.addr.eq(put_slot.addr + walk.told),
+            put_slot.addr.eq(put_slot.addr + walk.slot_valid),
             get_now.addr.eq(get_now.addr + w.done),
             get_then.addr.eq(get_then.addr + (w.written | (w.done & w.now.store))),
         ]

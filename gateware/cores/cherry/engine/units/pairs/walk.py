@@ -70,7 +70,7 @@ class AddressWalk(wiring.Component):
     op : In, stream of :func:`~...ops.lsu_op`; progress : In, :class:`~...ops.ProgressLayout`
     room : In, from a register: of a pair that is stepped to now there is room; step : Out,
         that is done: it is pushed a cycle later, if it is
-    push : Out, ``pair`` : Out(:class:`PairLayout`), another pair; told : Out,
+    push : Out, ``pair`` : Out(:class:`PairLayout`), another pair; slot_valid : Out,
         ``slot`` : Out(:class:`SlotLayout`), a slot is complete with the pair pushed in this cycle,
         or is bad: its pairs mean nothing, and no slot follows
     fault_slot, fault_address : Out, of a bad slot: its number in the operation,
@@ -89,7 +89,7 @@ class AddressWalk(wiring.Component):
                 "step": Out(1),
                 "push": Out(1),
                 "pair": Out(PairLayout(params)),
-                "told": Out(1),
+                "slot_valid": Out(1),
                 "slot": Out(SlotLayout(params)),
                 "fault_slot": Out(6),
                 "fault_address": Out(18),
@@ -188,7 +188,7 @@ class AddressWalk(wiring.Component):
             self.pair.second.eq(second),
             self.pair.two.eq(two),
             over.eq(judged & final & ~outside & ~other),
-            self.told.eq(over | (judged & (outside | other) & ~down)),
+            self.slot_valid.eq(over | (judged & (outside | other) & ~down)),
             self.op.ready.eq(over & whole),
         ]
         with m.If(self.op.ready):
