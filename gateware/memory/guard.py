@@ -26,7 +26,7 @@ class WindowGuard(wiring.Component):
     only then does the next one pass.
 
     With ``clear`` high nothing new is accepted and nothing is answered; what the memory was asked
-    before is paid (write beats with ``mask`` 0) and what it answers is swallowed. The side that
+    before is drained (write beats with ``mask`` 0) and what it answers is swallowed. The side that
     asks may be reset at once, in any state, in the cycle that ``clear`` rises; keep ``clear`` high
     until ``idle``.
 

@@ -4,7 +4,7 @@ one clock.
 
 Inference never uses the output register of an ECP5 block RAM (5.8 ns clock to output without it,
 1.0 ns with it), and adds logic for the case that one cycle reads and writes the same address.
-Whoever uses this primitive promises not to need the answer of such a read; the behavioural twin
+Whoever uses this primitive promises not to need the answer of such a read; the behavioural model
 returns its complement, so that a simulation notices.
 """
 

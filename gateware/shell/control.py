@@ -69,7 +69,7 @@ class ControlBlock(wiring.Component):
     memory_size : int
         Bytes of main memory: reset value of ``window_limit``.
     control : EngineControl
-        Face of the engine: its registers, counters and widths.
+        Control interface of the engine: its registers, counters and widths.
     features : int
         Register ``features``.
     program_align : int
@@ -548,7 +548,7 @@ class ControlBlock(wiring.Component):
         """Prescalers between the engine's events and the counters in the RAM. Returns them and, of
         each counter, whether it is its turn."""
         engine = self.engine
-        #: This cycle counts; for who looks on (:mod:`.activity`).
+        #: High in every cycle that the run's counters count. Exported for tracing (:mod:`.activity`).
         self.counting = s.run == _Run.RUN
         m.submodules.prescalers = prescalers = Prescalers(
             bits={

@@ -260,7 +260,7 @@ class Engine(wiring.Component):
     memory_size : int
         Bytes of main memory, a multiple of 64.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
-        FPGA family whose primitives are instantiated; ``None``: behavioural twins.
+        FPGA family whose primitives are instantiated; ``None``: behavioural models.
 
     Members
     -------

@@ -52,7 +52,7 @@ class SDRAMChip:
     init_refreshes : int
         Refreshes before the mode register is set.
     postponed : int
-        Refreshes that may be owed.
+        Refreshes that may be postponed.
 
     Attributes
     ----------

@@ -123,7 +123,7 @@ class Decode(wiring.Component):
     registers : In: hostmem_base, hostmem_limit, weights_base, weights_limit,
         program_address, program_length, window_base, window_limit, cfg_norm, cfg_pool
     fetch : Out, one cycle: the program lies in the window, fetch may begin
-    word, word_valid, word_error, error_address, exhausted : In; take_word : Out: the face to
+    word, word_valid, word_error, error_address, exhausted : In; take_word : Out: the interface to
     :class:`~.fetch.Fetch`
     valid, take : Out, In; candidate : Out, :func:`candidate_layout`;
         it stands for a cycle after it was taken

@@ -14,7 +14,7 @@ and the last one stored, while this one is convolved.
 
 **End.** ``end`` and every fault that Decode finds wait until both queues are empty: an error of the
 memory on an older transfer comes first. Such an error, and an abort, stop both queues at once:
-requests that were made are paid, writes with empty masks; the convolutions under way are dropped,
+outstanding requests are drained, writes with empty masks; the convolutions under way are dropped,
 since nobody can see them. After an abort ``fault_pc`` is the oldest instruction that touches memory
 and is not complete, or the next to be decoded where there is none.
 """

@@ -59,7 +59,7 @@ class Model(GoldenModel):
         self.report: list[str] = []
         self.cores = [Core(k, self) for k in range(self.params["cores"])]
 
-    # The face to the cores
+    # Interface to the cores
 
     def global_range(self, address: int, size: int) -> int:
         """Main-memory address of a range of GMem, given by its 64-bit address;

@@ -151,7 +151,7 @@ class FrontEnd(wiring.Component):
             params=self.params, multiplier=self._multiplier, family=self.family
         )
         self._issue = m.submodules.issue = Issue(params=self.params)
-        #: Operations on their way to the units; for who looks on.
+        #: Operations on their way to the units. Exported for tracing.
         self.issued = self._issue.op
         progress = m.submodules.progress = Progress()
         self._tables(m)

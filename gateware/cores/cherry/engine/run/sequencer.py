@@ -290,8 +290,8 @@ class Sequencer(wiring.Component):
 
         thread = _Thread(m, s, self)
         s.phase = Signal(Phase, init=Phase.REST)
-        # For a timeline: what the thread does, beside a program too, for the step whose entry lies
-        # at; where the code lies that runs.
+        # Exported for tracing: what the thread does, beside a program too, for the step whose entry
+        # lies at `entry`; where the code lies that runs.
         self.traced = SimpleNamespace(phase=s.phase, entry=s.entry_address, code=s.resident.code)
         m.d.comb += self.phase.eq(Mux(s.running, Phase.PROGRAM, s.phase))
         with m.FSM():

@@ -45,11 +45,11 @@ class DMA(wiring.Component):
     entries : In(stream of :func:`~..records.dma_entry`)
     next_conv, finished_count : In, number that the next convolution gets,
         and convolutions finished, modulo
-    ifm, ker, bias : Out, load faces of the compute part; post : Out(stream),
+    ifm, ker, bias : Out, load interfaces of the compute part; post : Out(stream),
         its commands for ``store``; out : In(stream), its groups; post_done : In
     memory : Out(MemoryPort); answers are taken as they come,
         with a rest of a cycle between two loads
-    stop : In, level: no further request; what was asked for is paid;
+    stop : In, level: no further request; what was asked for is drained;
         ``quiet`` once nothing is outstanding
     released : Out, one cycle: the oldest transfer need not be waited for any more (a load can be
         read, a store has read)
@@ -215,7 +215,7 @@ class DMA(wiring.Component):
 
         self._exchange(m, requests, loads, stores, acks, write_pc, write_word)
 
-        # What the engine is told
+        # Reports to the engine
         first = data.View(entry, queue.r_data)
         old_pc = Signal(PC_BITS)  # of the oldest load whose data are to come
         with m.If(~loads.active & loads.waiting):

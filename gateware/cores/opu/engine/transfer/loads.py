@@ -55,7 +55,7 @@ class Loads(wiring.Component):
     expect : In(stream of :func:`load_layout`), in the order of the requests
     stop : In, level: swallow what comes
     r : In(stream), read data of the memory port
-    ifm, ker, bias : Out, the load faces of the compute part (:mod:`..commands`)
+    ifm, ker, bias : Out, the load interfaces of the compute part (:mod:`..commands`)
     now : Out, the load whose data come, if ``active``; following : Out, the next one,
         if ``waiting``
     loading : Out: of a ``ld.ker``, ``number`` and how many taps have come (``valid`` while they do)

@@ -39,7 +39,7 @@ class Stores(wiring.Component):
     out : In(stream), groups of the post unit, from the third cycle after ``start`` on
     made, made_beats : In, a write was requested, of so many beats less one
     allow : Out, another request of this transfer may be made
-    stop : In, level: what is owed is paid with nothing in it
+    stop : In, level: outstanding beats are drained with nothing in them
     w : Out(stream), write data of the memory port
     outstanding : Out, beats requested and not yet given are left
     bytes : Out, bytes written in this cycle
@@ -163,7 +163,7 @@ class Stores(wiring.Component):
             m.d.sync += [waiting.eq(0), begun.eq(0), enough.eq(0)]
         m.d.comb += self.allow.eq(zeros | Mux(collect, enough, begun))
 
-        # What is owed to the memory. A beat once offered stands, whatever happens.
+        # Beats outstanding to the memory. A beat once offered stands, whatever happens.
         m.submodules.offer = offer = StreamBuffer(shape=w.payload.shape())
         wiring.connect(m, offer.o, wiring.flipped(w))
         owed = Signal(range(16 * MAX_BEATS))

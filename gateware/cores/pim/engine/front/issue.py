@@ -431,7 +431,7 @@ class Issue(wiring.Component):
         )
 
     def _offer(self, m, s, operands, board, mac_count, op):
-        """Instruction in front of its unit: who may go, and what units and counters are told."""
+        """Instruction in front of its unit: which may go, and the outputs to units and counters."""
         slots = board.slots["transfer"]
         risky = Signal(len(slots))  # transfers in flight that may meet a bus error
         in_transfer = board.active[slots[0] : slots[-1] + 1]
@@ -487,7 +487,7 @@ class Issue(wiring.Component):
             s.vector_done.eq(self.vector_ends.done),
         ]
         commands(m, self, s.ready_one, operands, s.entry)
-        #: Word of the code of the instruction that is offered to its unit, for who looks on.
+        #: Word of the code of the instruction that is offered to its unit. Exported for tracing.
         self.offered = s.ready_one.place
         m.d.comb += [
             mac_count.matrix.eq(board.push_matrix),

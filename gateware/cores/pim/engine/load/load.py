@@ -65,7 +65,7 @@ class Load(wiring.Component):
     clear, zero, prime, go : Out; ready : In, of all processors together:
         as in :class:`~..links.StartPort`
     starts : Out, array of :class:`~..links.StartLayout`; entries, gmem_from, gmem_low,
-        gmem_high : Out: what the processors are told
+        gmem_high : Out: of GMem, for the processors
     target : Out, number of the core that the following are for
     group, ids, bias : Out, layouts of :mod:`..commands`; weights :
         Out(stream of ``weights_layout``)

@@ -40,7 +40,7 @@ class MatrixUnit(wiring.Component):
         the same a cycle earlier; reads : Out, likewise: the command's source has been read, and may
         be overwritten
     busy : Out: a command is under way (from the cycle after it was taken until ``done``)
-    read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the matrix unit
+    read : Out(LMemRead), write : Out(LMemWrite): the local memory's interfaces of the matrix unit
     weights_write : In(stream of :func:`~..commands.weights_layout`)
     ids_group, ids_index : Out; ids : In; bias_address : Out; bias : In:
         see :class:`~..load.groups.GroupStore`

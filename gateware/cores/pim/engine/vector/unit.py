@@ -65,7 +65,7 @@ class VectorUnit(wiring.Component):
         or all its words are asked for
     progress : Out, see :func:`~..commands.progress_layout`; ends : Out,
         the same a cycle earlier; busy : Out: a command is under way
-    read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the vector unit
+    read : Out(LMemRead), write : Out(LMemWrite): the local memory's interfaces of the vector unit
     multiply : In(stream of :func:`~..commands.multiply_layout`), product_valid, product :
         Out: scalar products modulo 2**32, in order; they go between the unit's own, but wait for a
         ``vtanh`` or ``vsigm`` to end
