@@ -177,18 +177,18 @@ class ArrayEngine(Engine):
                 inward.i.payload.eq(stored.r_data),
                 inward.i.valid.eq(stored.r_rdy),
                 stored.r_en.eq(inward.i.ready),
-                fetch.room.eq(params["fifo_in"] - stored.level),
+                fetch.space.eq(params["fifo_in"] - stored.level),
             ]
         else:
             wiring.connect(m, fetch.words, inward.i)
-            m.d.comb += fetch.room.eq(inward.room)
+            m.d.comb += fetch.space.eq(inward.space)
         enough = Signal()
         if mapping.deep:
-            room = Signal.like(outward.room, reset_less=True)
-            m.d[_FAR] += room.eq(outward.room)
+            room = Signal.like(outward.space, reset_less=True)
+            m.d[_FAR] += room.eq(outward.space)
             m.d.comb += enough.eq(room >= ROOM)
         else:
-            m.d[_FAR] += enough.eq(outward.room >= ROOM)
+            m.d[_FAR] += enough.eq(outward.space >= ROOM)
         wiring.connect(m, inward.o, dispatch.words)
         wiring.connect(m, dispatch.items, outward.i)
         if mapping.deep:
@@ -200,7 +200,7 @@ class ArrayEngine(Engine):
         else:
             wiring.connect(m, outward.o, drain.items)
         m.d.comb += [
-            dispatch.room.eq(enough),
+            dispatch.space.eq(enough),
             # One port: whoever asks first; answers tell themselves apart.
             memory.req.valid.eq(fetch.request.valid | drain.request.valid),
             memory.w.valid.eq(drain.beats.valid),

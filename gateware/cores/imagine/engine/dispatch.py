@@ -82,8 +82,8 @@ class Dispatch(wiring.Component):
 
     Members
     -------
-    words : In(stream of WordLayout), items : Out(stream of ItemLayout); room : In(1),
-        there is room for ``ROOM`` items
+    words : In(stream of WordLayout), items : Out(stream of ItemLayout); space : In(1),
+        there is space for ``ROOM`` items
     run : In(1), level: a run; low again after the mark of the end was seen; stop : In(1),
         level: end it now
     allowance : In(address_bits - 2), words of results that may be written;
@@ -114,7 +114,7 @@ class Dispatch(wiring.Component):
             {
                 "words": In(stream.Signature(WordLayout())),
                 "items": Out(stream.Signature(ItemLayout())),
-                "room": In(1),
+                "space": In(1),
                 "run": In(1),
                 "stop": In(1),
                 "allowance": In(address_bits - 2),
@@ -282,7 +282,7 @@ class Dispatch(wiring.Component):
         rest = Signal(range(self._latency + 3), reset_less=True)
         last = Signal()
         shift = Signal()
-        m.d.sync += [allowed.eq(self.room), rest.eq(rest - 1)]
+        m.d.sync += [allowed.eq(self.space), rest.eq(rest - 1)]
         m.d.comb += [
             shift.eq(moving & allowed & ~cut),
             last.eq(left == 1),

@@ -36,7 +36,7 @@ class Fetch(wiring.Component):
     -------
     start : In(1); address, length : In(address_bits), bytes, multiples of 4, length not 0
     stop : In(1), level: no further burst
-    room : In, entries that FIFO-in can take, at least
+    space : In, entries that FIFO-in can take, at least
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout)
     words : Out(stream of WordLayout): the words and,
         when all that was asked for has come and no more will be, the end
@@ -52,7 +52,7 @@ class Fetch(wiring.Component):
                 "address": In(address_bits),
                 "length": In(address_bits),
                 "stop": In(1),
-                "room": In(range(depth + 1)),
+                "space": In(range(depth + 1)),
                 "request": Out(stream.Signature(RequestLayout())),
                 "answer": In(stream.Signature(ReadLayout(beat_bytes))),
                 "words": Out(stream.Signature(WordLayout())),
@@ -88,7 +88,7 @@ class Fetch(wiring.Component):
         done = Signal(range(max(2, size // 4 + 1)))
         if self._lean:
             m.d.sync += fits.eq(
-                self.room[burst.bit_length() - 1 :].any() & (owed == 0) & ~asking & ~ask
+                self.space[burst.bit_length() - 1 :].any() & (owed == 0) & ~asking & ~ask
             )
             with m.If(ask):
                 m.d.sync += owed.eq(words_of)
@@ -96,7 +96,7 @@ class Fetch(wiring.Component):
                 m.d.sync += owed.eq(owed - done)
         else:
             m.d.sync += [
-                fits.eq((owed + burst <= self.room) & ~asking & ~ask),
+                fits.eq((owed + burst <= self.space) & ~asking & ~ask),
                 owed.eq(owed + Mux(ask, words_of, 0) - done),
             ]
         with m.If(ask):

@@ -296,7 +296,7 @@ class StoreUnit(wiring.Component):
             writer.kill.eq(self.kill | poisoned),
             writer.permit.eq((after_readers == 0) & (after_tiles == 0) & ~writer.earlier),
             writer.clear.eq(self.clear),
-            self.ub_read.eq(self.reading & (after_readers == 0) & act_ok & writer.room),
+            self.ub_read.eq(self.reading & (after_readers == 0) & act_ok & writer.space),
             self.ub_address.eq(self.row),
             writer.reserve.eq(self.ub_grant),
             writer.data.eq(self.ub_data),

@@ -193,7 +193,7 @@ class RowWriter(wiring.Component):
         and those of the start before are acknowledged
     permit : In, level: writes may be asked for
     kill : In, level: rows not yet asked for are dropped
-    room : Out, a row may be reserved; ``reserve`` : In, a row will be pushed
+    space : Out, a row may be reserved; ``reserve`` : In, a row will be pushed
     push, data : In
     clear : In, one cycle, while not ``busy``: forget rows that were pushed and killed
     busy : Out, until every write was acknowledged; ``earlier``:
@@ -216,7 +216,7 @@ class RowWriter(wiring.Component):
                 "clear": In(1),
                 "ready": Out(1),
                 "earlier": Out(1),
-                "room": Out(1),
+                "space": Out(1),
                 "reserve": In(1),
                 "push": In(1),
                 "data": In(8 * row_bytes),
@@ -241,7 +241,7 @@ class RowWriter(wiring.Component):
         held = Signal(range(depth + 1))  # reserved or in the buffer
         reserved, taken, left = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.room.eq(held < depth - 1),
+            self.space.eq(held < depth - 1),
             rows.w_en.eq(self.push),
             rows.w_data.eq(self.data),
         ]

@@ -35,7 +35,7 @@ class MatrixPost(wiring.Component):
 
     Members
     -------
-    room : Out: a tile may be announced; tile : In, one cycle: its last step is made; first,
+    space : Out: a tile may be announced; tile : In, one cycle: its last step is made; first,
         last : In, with it: of its command
     command : In, with it: see :func:`post_layout`
     arrived : In, one cycle: the sums of the announced tile's first group stand,
@@ -51,7 +51,7 @@ class MatrixPost(wiring.Component):
         self.groups, self.group_lanes = lane_groups(params)
         super().__init__(
             {
-                "room": Out(1),
+                "space": Out(1),
                 "tile": In(1),
                 "first": In(1),
                 "last": In(1),
@@ -84,7 +84,7 @@ class MatrixPost(wiring.Component):
         final = left[split:] == 0  # the command's last group
         at_end = final | group[-1]
         m.d.comb += [
-            self.room.eq(~announced),
+            self.space.eq(~announced),
             self.take.eq(fire),
             fire.eq((self.arrived | going) & self.available & advance & (~fresh | empty)),
         ]

@@ -129,7 +129,7 @@ class MatrixSteps(wiring.Component):
     taken : Out, one cycle: the command has been taken over (its first step comes in the next cycle
         at the earliest)
     running : Out
-    word, array_valid, room : In: what a step needs; array : In
+    word, array_valid, space : In: what a step needs; array : In
     step : Out: a step is made; row : Out: of the weights; element : Out, with it: index,
         width, last of its word
     next_array : Out: the block's last step; tile_last : Out: the tile's; first_tile,
@@ -150,7 +150,7 @@ class MatrixSteps(wiring.Component):
                 "running": Out(1),
                 "word": In(1),
                 "array_valid": In(1),
-                "room": In(1),
+                "space": In(1),
                 "array": In(array_bits(params)),
                 "step": Out(1),
                 "row": Out(ceil_log2(weight_rows(params))),
@@ -179,7 +179,7 @@ class MatrixSteps(wiring.Component):
         m.d.comb += word_ends.eq(Mux(wide, index == max(0, step // 2 - 1), index == step - 1))
         finishing = Signal()
         m.d.comb += [
-            self.step.eq(self.running & self.word & self.array_valid & (~last | self.room)),
+            self.step.eq(self.running & self.word & self.array_valid & (~last | self.space)),
             self.row.eq(Cat(part, done, self.array)),
             self.index.eq(index),
             self.word_last.eq(word_ends | last),

@@ -158,7 +158,7 @@ class MatrixUnit(wiring.Component):
             steps.word.eq(reader.available),
             steps.array_valid.eq(array_ids.valid),
             steps.array.eq(array_ids.array),
-            steps.room.eq(post.room),
+            steps.space.eq(post.space),
             array_ids.next.eq(steps.next_array),
             reader.use.eq(steps.step & steps.word_last),
             weights.row.eq(steps.row),

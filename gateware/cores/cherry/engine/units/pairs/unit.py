@@ -150,7 +150,7 @@ class PairLoadStore(wiring.Component):
             level.eq(left),
             waiting.eq(kept),
             w.there.eq(kept != 0),
-            walk.room.eq((left + walk.step < _DEPTH) & (kept < _DEPTH - 4)),
+            walk.space.eq((left + walk.step < _DEPTH) & (kept < _DEPTH - 4)),
             w.behind.eq((w.behind | (w.done & ~w.now.store)) & ~w.written),
         ]
         m.d.sync += [

@@ -68,7 +68,7 @@ class AddressWalk(wiring.Component):
     Members
     -------
     op : In, stream of :func:`~...ops.lsu_op`; progress : In, :class:`~...ops.ProgressLayout`
-    room : In, from a register: of a pair that is stepped to now there is room; step : Out,
+    space : In, from a register: of a pair that is stepped to now there is space; step : Out,
         that is done: it is pushed a cycle later, if it is
     push : Out, ``pair`` : Out(:class:`PairLayout`), another pair; slot_valid : Out,
         ``slot`` : Out(:class:`SlotLayout`), a slot is complete with the pair pushed in this cycle,
@@ -85,7 +85,7 @@ class AddressWalk(wiring.Component):
                 "op": In(stream.Signature(lsu_op())),
                 "progress": In(ProgressLayout()),
                 "clear": In(1),
-                "room": In(1),
+                "space": In(1),
                 "step": Out(1),
                 "push": Out(1),
                 "pair": Out(PairLayout(params)),
@@ -116,10 +116,10 @@ class AddressWalk(wiring.Component):
             gate.progress.eq(self.progress),
             gate.waits.eq(op.waits),
             gate.slot.eq(number),
-            step.eq(walking & (self.room | searches)),
+            step.eq(walking & (self.space | searches)),
             ends_row.eq((x + 1 + along) >= op.len_x),
             ends.eq(ends_row & ((y + 1 + down) >= op.len_y)),
-            start.eq(go & self.room & (~walking | (step & ends)) & ~searches & ~dead),
+            start.eq(go & self.space & (~walking | (step & ends)) & ~searches & ~dead),
         ]
         m.d.sync += go.eq(busy & more & gate.now & ~start)
 
