@@ -55,8 +55,8 @@ class CoreShell(wiring.Component):
         The further clock domain that the design around must drive, by its name.
 
     A core reset clears the guard in the cycle after the write, resets engine and arbiter one cycle
-    later and holds them until the guard has nothing outstanding; outstanding requests are drained and
-    their answers dropped.
+    later and holds them until the guard has nothing outstanding; outstanding requests are drained
+    and their answers dropped.
     """
 
     def __init__(
