@@ -548,7 +548,7 @@ class ControlBlock(wiring.Component):
         """Prescalers between the engine's events and the counters in the RAM. Returns them and, of
         each counter, whether it is its turn."""
         engine = self.engine
-        #: High in every cycle that the run's counters count. Exported for tracing (:mod:`.activity`).
+        #: High in every cycle that counters count. Exported for tracing (:mod:`.activity`).
         self.counting = s.run == _Run.RUN
         m.submodules.prescalers = prescalers = Prescalers(
             bits={
