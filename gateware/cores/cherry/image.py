@@ -67,7 +67,7 @@ class Unit:
     address: int
     stride_x: int
     stride_y: int
-    coefficients: dict = field(default_factory=dict)
+    coefficients: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -82,9 +82,9 @@ class ProgramImage:
     special: bool = False
     axes: bool = False
     wide: bool = False
-    loops: dict = field(default_factory=dict)
-    units: dict = field(default_factory=dict)
-    words: list = field(default_factory=list)
+    loops: dict[int, tuple[int, int]] = field(default_factory=dict)
+    units: dict[int, Unit] = field(default_factory=dict)
+    words: list[int] = field(default_factory=list)
 
     @property
     def code_word(self) -> int:

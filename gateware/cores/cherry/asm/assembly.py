@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 
 from ....isa.asm.assembler import Assembler
+from ....isa.asm.errors import Place
 from ....isa.asm.program import SourceLine
 from ....isa.software import Directive
 from ..image import (
@@ -40,12 +41,12 @@ _SIGNED18 = range(-(1 << 17), 1 << 18)
 @dataclass
 class _StepSource:
     program: str
-    place: object
+    place: Place
     step: Step
-    units: list = field(default_factory=list)
+    units: list[tuple[Place, str | int]] = field(default_factory=list)
     rebased: bool = False
-    in_list: list = field(default_factory=list)
-    out_list: list = field(default_factory=list)
+    in_list: list[Descriptor] = field(default_factory=list)
+    out_list: list[Descriptor] = field(default_factory=list)
 
 
 def _number(cursor, what, legal):

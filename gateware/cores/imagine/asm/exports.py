@@ -49,7 +49,7 @@ class Entry:
     """
 
     kind: str
-    words: tuple = ()
+    words: tuple[int, ...] = ()
     source: str = ""
     comment: str = ""
 

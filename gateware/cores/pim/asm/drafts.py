@@ -5,11 +5,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ....isa.asm.assembler import Assembler, Section
 from ....isa.asm.errors import Place
 from ..image.fields import AUTO
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 __all__ = [
     "CORES",
@@ -51,13 +55,13 @@ class GroupDraft:
 
     rows: int
     cols: int
-    arrays: tuple | None = None
+    arrays: tuple[int, ...] | None = None
     mbiw: int = 8
     shift: int = 0
     round: int = 1
     weights: Any = None
     bias: Any = None
-    place: Any = None
+    place: Place | None = None
 
 
 @dataclass
@@ -70,7 +74,7 @@ class CoreDraft:
     obiw: int = 8
     fi: int = AUTO
     fo: int = AUTO
-    groups: dict = field(default_factory=dict)
+    groups: dict[int, GroupDraft] = field(default_factory=dict)
 
 
 @dataclass
@@ -78,8 +82,8 @@ class Block:
     """Block of many instructions in a section: uint64 ``words``. ``lines``: source line of the
     first, if each has its own; ``raw``: they are not checked against groups and cores."""
 
-    words: Any
-    place: Any
+    words: np.ndarray
+    place: Place
     lines: bool = False
     raw: bool = False
 

@@ -29,7 +29,7 @@ class Group:
 
     rows: int
     cols: int
-    arrays: tuple = ()
+    arrays: tuple[int, ...] = ()
     mbiw: int = 8
     shift: int = 0
     round: int = 1
@@ -50,7 +50,7 @@ class CoreProgram:
     obiw: int = 8
     fi: int = AUTO
     fo: int = AUTO
-    groups: list = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
 
 
 @dataclass
@@ -58,7 +58,7 @@ class Image:
     """Program image: all cores, the geometry of their arrays, and GMem (``gmem_size`` 0: to the
     window's limit)."""
 
-    cores: list
+    cores: list[CoreProgram]
     xb_rows: int = 64
     xb_cols: int = 64
     gmem_base: int = 0

@@ -38,7 +38,7 @@ class GroupEntry:
     shift: int
     round: int
     has_bias: int
-    arrays: tuple
+    arrays: tuple[int, ...]
     weights: int
     bias: int
     bias_at: int
@@ -57,7 +57,7 @@ class CoreEntry:
     obiw: int
     fi: int
     fo: int
-    groups: list = field(default_factory=list)
+    groups: list[GroupEntry] = field(default_factory=list)
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Tables:
     xb_cols: int
     gmem_base: int
     gmem_size: int
-    cores: list
+    cores: list[CoreEntry]
 
 
 class _Reader:
