@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU's workloads on compiled gateware: machines, runs, rows of the tables.
+"""OPU's workloads on compiled gateware: benches, runs, rows of the tables.
 
 Memory *ideal*: one beat of 2 bytes a cycle (UP5K: 4, its SPRAM's) on the core's one port, eight
 cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the model of its SDRAM chip. After
 every run all of memory is compared with the golden model's.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ....gateware.cores.opu.model.model import Model
 from ....gateware.cores.opu.params import SPACE
-from ....tools.measure import Differs, Row
+from ....gateware.isa.outcome import Outcome
+from ....tools.measure import Choice, Differs, Row
 from .workloads import BUILDS, ROWS, build_params, program, values_of
+from .workloads import Row as Workload
 
 __all__ = ["Layer", "Machine", "layer_rows", "layers", "measure", "workload_rows"]
 
@@ -23,9 +29,9 @@ _MEMORY, _SIM_MEMORY = 1 << 22, 1 << 17
 
 
 class Machine:
-    """A build, on an ideal memory or with the SDRAM around it."""
+    """A build under test, on an ideal memory or with the SDRAM of a board."""
 
-    def __init__(self, build, memory):
+    def __init__(self, build: str, memory: str) -> None:
         self.build, self.memory = build, memory
         preset, overrides = BUILDS[build]
         if memory == "ideal":
@@ -40,19 +46,20 @@ class Machine:
                 ports="shell",
             )
         else:
-            from ....tools.targets import open_target
+            from ....tools.targets.names import open_sim_target
 
             options = "".join(f"&{name}={value}" for name, value in overrides.items())
-            self.target = open_target(f"sim:ulx3s-85f/opu?preset={preset}{options}")
+            self.target = open_sim_target(f"sim:ulx3s-85f/opu?preset={preset}{options}")
 
-    def run(self, image, registers):
-        """``(Outcome, memory afterwards)``."""
+    def run(self, image: np.ndarray, registers: Mapping[str, int]) -> tuple[Outcome, np.ndarray]:
+        """``(Outcome, memory after the run)``."""
         if self.memory == "ideal":
             self.bench.load(image)
             outcome = self.bench.run({"window_limit": image.size, **registers}, 100_000_000)
             return outcome, self.bench.memory[: image.size].copy()
         self.target.reset_core()
         chip = self.target.board.chip
+        assert chip is not None  # the ULX3S has one
         chip[: image.size] = image
         outcome = self.target.run({"window_limit": image.size, **registers}, 100_000_000)
         return outcome, chip[: image.size].copy()
@@ -63,9 +70,11 @@ def _image(compiled, network):
     return np.concatenate([image, np.zeros(-len(image) % 64, np.uint8)])
 
 
-def run_exact(machine, compiled, network, words=None):
-    """Counters of a run whose memory is the golden model's to the last byte; ``words``: only so
-    many, and ``end``."""
+def run_exact(
+    machine: Machine, compiled: Any, network: Any, words: int | None = None
+) -> dict[str, int]:
+    """Counters of a run whose memory equals the golden model's; ``words``: only the first ``words``
+    of the program, and ``end``."""
     image = _image(compiled, network)
     registers = dict(compiled.all_registers)
     if words is not None:
@@ -89,8 +98,10 @@ def run_exact(machine, compiled, network, words=None):
     return outcome.counters
 
 
-def measure(row, machine, known):
-    """``(value compared with the bound, counters)`` of a row; ``known`` keeps counters of runs."""
+def measure(
+    row: Workload, machine: Machine, known: dict[Any, dict[str, int]]
+) -> tuple[float, dict[str, int]]:
+    """``(value compared with the bound, counters)`` of a row; ``known`` caches counters of runs."""
 
     def counters(workload):
         key = workload, row.build, row.schedule, row.memory
@@ -111,15 +122,15 @@ def measure(row, machine, known):
 @dataclass(frozen=True)
 class Layer:
     """A layer's share of a run: differences of counters between the program up to its end and up to
-    the layer's before."""
+    the previous layer's end."""
 
     name: str
     macs: int
-    counters: dict
+    counters: dict[str, int]
 
 
-def layers(machine, workload, schedule):
-    """A :class:`Layer` for each layer of a workload: the program is run up to the end of every
+def layers(machine: Machine, workload: str, schedule: bool) -> list[Layer]:
+    """A :class:`Layer` for each layer of a workload; the program is run up to the end of each
     one."""
     network, compiled = program(workload, machine.build, schedule)
     before, found = None, []
@@ -144,9 +155,10 @@ class _Machines(dict):
         return self[key]
 
 
-def workload_rows(choice, rows=ROWS):
-    """Rows of the acceptance workloads; bounds of section 10.2."""
-    machines, known = _Machines(), {}
+def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[Row]:
+    """Rows of the acceptance workloads, with the bounds of section 10.2."""
+    machines = _Machines()
+    known: dict[Any, dict[str, int]] = {}
     for row in rows:
         if (
             row.build not in choice.presets
@@ -175,7 +187,7 @@ def workload_rows(choice, rows=ROWS):
         yield Row(row.title, value, row.what, row.bound, row.what == "bytes a cycle", more)
 
 
-def layer_rows(choice):
+def layer_rows(choice: Choice) -> Iterator[Row]:
     """Rows of a workload's layers, scheduled and one after another, and of their sums."""
     machines = _Machines()
     for build in choice.presets:
