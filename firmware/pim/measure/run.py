@@ -9,8 +9,10 @@ none is shown.
 """
 
 import tempfile
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, load_program, save_program
 from ....tools.errors import InputError
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
 from ....tools.measure.case import registers_of
 from .builds import MEMORY as SMALL
 from .builds import open_build
@@ -45,7 +47,7 @@ __all__ = [
 #: Bytes of main memory of the bench: the digits' image and, from the middle on, their GMem.
 MEMORY = 1 << 23
 BEATS = {"block": 8, "sdram": 2}
-#: What the published event simulator takes, default configuration (section 10).
+#: Cycles by the published event simulator, default configuration (section 10).
 SIMULATOR = {"A": 5592, "B": 3566, "C": 3004, "D": 447}
 #: Stream -> bound of the workload table, by memory; code packed at the SDRAM.
 STREAMS = {
@@ -60,17 +62,17 @@ _PACKED = 2
 
 @dataclass(frozen=True)
 class Run:
-    """``cycles`` of RUN, ``load`` of LOAD, all ``counters``."""
+    """Result of a run: ``cycles`` of RUN, ``load`` of LOAD, all ``counters``."""
 
     cycles: int
     load: int
-    counters: dict
+    counters: dict[str, int]
 
 
 class Machine:
     """Preset ``85f`` on one of the memories, or a build of the comparison."""
 
-    def __init__(self, memory, cores=4, build=None):
+    def __init__(self, memory: str, cores: int = 4, build: str | None = None) -> None:
         self.memory, self.params, self.size, self.beat, self.build = (
             memory,
             {**PARAMS, "cores": cores},
@@ -94,13 +96,13 @@ class Machine:
                 ports="shell",
             )
         else:
-            from ....tools.targets import open_target
+            from ....tools.targets.names import open_sim_target
 
-            self.target = open_target(
+            self.target = open_sim_target(
                 "sim:ulx3s-85f/pim" + (f"?cores={cores}" if cores != 4 else "")
             )
 
-    def case(self, name):
+    def case(self, name: str) -> Case | None:
         """The case of a workload; ``None`` if this build cannot run it."""
         small = self.build is not None and name in SINGLES
         program = (SINGLES if small else WORKLOADS)[name]
@@ -113,15 +115,16 @@ class Machine:
             size=self.size,
         )
         if (
-            len(case.image.cores) > self.params["cores"]
+            len(program) > self.params["cores"]
             or self.build is not None
             and run_model(case)[0].status != "done"
         ):
             return None
         return case
 
-    def run(self, case):
-        """The :class:`Run` of a case that ends well, with the model's memory."""
+    def run(self, case: Case) -> Run:
+        """The :class:`Run` of a case; raises `Differs` unless it ends well, with the model's
+        memory."""
         expected, memory, _ = run_model(case)
         if self.memory == "block":
             self.bench.load(case.memory)
@@ -133,6 +136,7 @@ class Machine:
         else:
             self.target.reset_core()
             chip = self.target.board.chip
+            assert chip is not None  # the ULX3S has one
             chip[: case.memory.size] = case.memory
             outcome = self.target.run(registers_of(case), 50_000_000)
             load, got = self.target.read_register("load_cycles"), chip[: case.memory.size]
@@ -155,9 +159,9 @@ class Machine:
         return Run(outcome.counters["cycles"] - load, load, outcome.counters)
 
 
-def published(image, params):
-    """``image`` written in the published JSON dialect and imported again: what a compiler's stream
-    goes through."""
+def published(image: Image, params: Mapping[str, Any]) -> Image:
+    """``image`` exported to the published JSON dialect and imported again, as a compiler's stream
+    would be."""
     with tempfile.TemporaryDirectory() as folder:
         save_program(SOFTWARE, Program(image.data()), f"{folder}/stream.json.gz")
         return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, params)[0]
@@ -183,7 +187,7 @@ def _machines(choice):
             yield Machine(memory, choice.settings["cores"], None if preset == "85f" else preset)
 
 
-def item_rows(choice):
+def item_rows(choice: Choice) -> Iterator[Row]:
     """Rows of single instructions, exchanges, events, LOAD: the first part of section 10's
     table."""
     for machine in _machines(choice):
@@ -228,8 +232,8 @@ def _items(machine, choice):
         )
 
 
-def full_arrays(cores):
-    """A program that does nothing on cores whose arrays are all programmed."""
+def full_arrays(cores: int) -> Case:
+    """A program without effect on cores whose arrays are all programmed."""
     rng = np.random.default_rng(1)
     rows, arrays = PARAMS["xb_rows"] * PARAMS["arrays"], tuple(range(PARAMS["arrays"]))
     groups = [
@@ -256,8 +260,8 @@ def full_arrays(cores):
     )
 
 
-def stream_rows(choice):
-    """Rows of the streams, gone through the published format, as they are and after ``densify``."""
+def stream_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of the streams, imported from the published format, unchanged and after ``densify``."""
     for machine in _machines(choice):
         for name in STREAMS:
             if choice.takes(name):
@@ -296,8 +300,8 @@ def _stream(machine, name):
         )
 
 
-def digits_case(network, cores, images, *, mode="packed"):
-    """The digits job of ``firmware/pim`` as a case, its memory filled in."""
+def digits_case(network: str, cores: int, images: int, *, mode: str = "packed") -> Case:
+    """The digits job of ``firmware/pim`` as a case, with its memory filled in."""
     from .. import digits
 
     gmem = MEMORY // 2
@@ -321,7 +325,7 @@ def digits_case(network, cores, images, *, mode="packed"):
     )
 
 
-def digits_rows(choice):
+def digits_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the digits' networks on one core and on all."""
     compute = {}
     for machine in _machines(choice):
