@@ -234,7 +234,7 @@ class VirtualBoard(SimulatedBoard):
         before: Callable[[BoardSimulation], object] | None = None,
     ) -> None:
         if link not in ("bytes", "wire", "uartbone"):
-            raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
+            raise ValueError(f"link = {link!r}: expected bytes, wire or uartbone")
         port = board.port_of("uart") if link == "wire" else None
         baud = port.baud if isinstance(port, UARTLink) else None
         self.soc, self.clock_hz = soc, soc.clock_hz

@@ -52,8 +52,8 @@ def compare(
     """
     if got.ndim != 2 or want.ndim != 2 or not got.shape[1] or not want.shape[1]:
         raise ValueError(
-            f"results must be [rows, columns] and host memory [vectors, n], not "
-            f"{list(got.shape)} and {list(want.shape)}"
+            f"results and host memory have the shapes {list(got.shape)} and "
+            f"{list(want.shape)}: expected [rows, columns] and [vectors, n]"
         )
     (rows, columns), n = got.shape, want.shape[1]
     blocks = -(-columns // n)
@@ -126,7 +126,7 @@ def run(
             got, want = (read_array(name) for name in files)
             try:
                 if kind == "int8" and not got.dtype == want.dtype == np.int8:
-                    raise ValueError(f"int8 results must be int8, not {got.dtype} and {want.dtype}")
+                    raise ValueError(f"types {got.dtype} and {want.dtype}: expected int8 for both")
                 difference = compare(
                     got, want, at=at, rtol=rtol, atol=atol, interleaved=options.interleaved
                 )

@@ -61,16 +61,18 @@ def check_arrays(hostmem: np.ndarray, weights: np.ndarray, *, integers: bool = T
     """The side n of the array for ``hostmem`` [vectors, n] and ``weights`` [tiles, n, n]; raises
     :class:`FunctionalError` if their shapes disagree or they are not int8."""
     if hostmem.ndim != 2:
-        raise FunctionalError(f"host memory must be [vectors, n], not {list(hostmem.shape)}")
+        raise FunctionalError(
+            f"host memory has the shape {list(hostmem.shape)}: expected [vectors, n]"
+        )
     n = hostmem.shape[1]
     for name, array, shape in (("host memory", hostmem, (n,)), ("weights", weights, (n, n))):
         if array.shape[1:] != shape:
             raise FunctionalError(
-                f"{name} must have the shape [..., {', '.join(map(str, shape))}], not "
-                f"{list(array.shape)}"
+                f"{name}: the shape is {list(array.shape)}, expected {name} of the shape "
+                f"[..., {', '.join(map(str, shape))}]"
             )
         if integers and array.dtype != np.int8:
-            raise FunctionalError(f"{name} must be int8 in integer mode, not {array.dtype}")
+            raise FunctionalError(f"{name} holds {array.dtype}: expected int8 in integer mode")
     return n
 
 
@@ -165,7 +167,7 @@ def _run(options, names):
     given = dict(item.split("=", 1) if "=" in item else (item, "") for item in options.params)
     params = SPACE.resolve(options.preset, {"n": n, **given})
     if params["n"] != n:
-        raise ParameterError(f"parameter n must be {n}, as the data have it, not {params['n']}")
+        raise ParameterError(f"parameter n = {params['n']}: expected {n}, the size of the data")
     program = load_program(SOFTWARE, options.program, params).data
     float_host = _load(options.float_hostmem, "float inputs") if options.float_hostmem else hostmem
     float_weights = (
@@ -207,7 +209,7 @@ def main(
     parser.add_argument(
         "--float-hostmem",
         metavar="FILE",
-        help="float inputs; otherwise the int8 ones, taken as numbers",
+        help="float inputs; default: the int8 ones as numbers",
     )
     parser.add_argument("--float-weights", metavar="FILE", help="float weights, likewise")
     parser.add_argument(

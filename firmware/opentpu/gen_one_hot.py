@@ -23,13 +23,11 @@ def generate(
     """Random int8 [rows, columns] with ``low <= value < high``; ``diagonal``: this value on the
     main diagonal."""
     if not -128 <= low < high <= 128:
-        raise ValueError(
-            f"range must be two integers LOW < HIGH from -128 to 128, not {low} {high}"
-        )
+        raise ValueError(f"range {low} {high}: expected two integers LOW < HIGH from -128 to 128")
     if len(shape) != 2 or min(shape) < 1:
-        raise ValueError(f"shape must be two positive integers, not {' '.join(map(str, shape))}")
+        raise ValueError(f"shape {' '.join(map(str, shape))}: expected two positive integers")
     if diagonal is not None and not -128 <= diagonal <= 127:
-        raise ValueError(f"diagonal must be -128 to 127, not {diagonal}")
+        raise ValueError(f"diagonal {diagonal}: expected -128 to 127")
     data = np.random.default_rng(seed).integers(low, high, shape).astype(np.int8)
     if diagonal is not None:
         np.fill_diagonal(data, diagonal)

@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--epochs", type=int, default=2000)
     options = parser.parse_args(argv)
     if not 1 <= options.N <= _TEST:
-        parser.error(f"--N must be 1 to {_TEST}, not {options.N}")
+        parser.error(f"--N {options.N}: expected 1 to {_TEST}")
     try:
         params = SPACE.resolve("sim", {"n": options.size})
     except ValueError as error:

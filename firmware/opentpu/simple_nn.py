@@ -160,18 +160,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, array in data.items():
             if array.dtype != np.int8 or array.ndim != 2:
                 raise ValueError(
-                    f"{name} must be int8 [rows, columns], not {array.dtype} {list(array.shape)}"
+                    f"{name} holds {array.dtype} {list(array.shape)}: expected int8 [rows, columns]"
                 )
         inputs, labels = data["--path"], data["--label"]
         n = inputs.shape[1]
         if len(inputs) != len(labels) or labels.shape[1] > n:
             raise ValueError(
-                f"--label must have {len(inputs)} rows and at most {n} columns, not "
-                f"{list(labels.shape)}"
+                f"--label holds {list(labels.shape)}: expected {len(inputs)} rows and at "
+                f"most {n} columns"
             )
         test = data.get("--test", inputs)
         if test.shape[1] != n:
-            raise ValueError(f"--test must have {n} columns, not {test.shape[1]}")
+            raise ValueError(f"--test has {test.shape[1]} columns: expected {n}")
         params = SPACE.resolve(options.preset, {"n": n})
         if options.out.suffix or options.out.exists() and not options.out.is_dir():
             raise ValueError(

@@ -79,11 +79,11 @@ def image_values(rgb: np.ndarray, shape: Sequence[int], low: float, high: float)
         raise InputError(f"range {low:g} to {high:g}: expected two numbers, the lower one first")
     found = image_shape(shape)
     if found is None:
-        raise InputError(f"an input of the shape {list(shape)} is no picture; give it as .npy")
+        raise InputError(f"an input of the shape {list(shape)} cannot be an image; give it as .npy")
     height, width, channels, first = found
     if rgb.shape != (height, width, 3):
         raise InputError(
-            f"the picture has {rgb.shape[1]} x {rgb.shape[0]} pixels, expected {width} x {height}"
+            f"the image has {rgb.shape[1]} x {rgb.shape[0]} pixels, expected {width} x {height}"
         )
     values = rgb.astype(np.float64)
     if channels == 1:
@@ -101,9 +101,9 @@ def npy_values(data: bytes, shape: Sequence[int]) -> np.ndarray:
         try:
             array = np.asarray(load_array(path), np.float64)
         except FileError as error:
-            raise InputError(f"this is no .npy of numbers: {error.trouble}") from None
+            raise InputError(f"expected an .npy of numbers: {error.trouble}") from None
         except (TypeError, ValueError):
-            raise InputError("this is no .npy of numbers") from None
+            raise InputError("expected an .npy of numbers") from None
     if array.shape[1:] == tuple(shape) and len(array):
         array = array[0]
     if array.shape != tuple(shape) or not np.isfinite(array).all():

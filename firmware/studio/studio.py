@@ -122,7 +122,9 @@ class Studio:
             raise InputError("input: expected an object")
         kind = given.get("kind")
         if kind in ("ink", "example") and not network.digits:
-            raise InputError(f"{network.title} takes no digits; give it a picture or an .npy")
+            raise InputError(
+                f"{network.title} is not a digits network; expected an image or an .npy"
+            )
         if kind == "ink":
             return digit(_bytes(given, _side(given, "height"), _side(given, "width")))
         if kind == "example":
@@ -136,7 +138,7 @@ class Studio:
             found = image_shape(shape)
             if found is None:
                 raise InputError(
-                    f"an input of the shape {list(shape)} is no picture; give it as .npy"
+                    f"an input of the shape {list(shape)} cannot be an image; give it as .npy"
                 )
             return image_values(
                 _bytes(given, found[0], found[1], 3),

@@ -17,7 +17,9 @@ def _top(path):
     except OSError as error:
         raise NetlistError(f"cannot read the netlist {path}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError):
-        raise NetlistError(f"{path} is no netlist of yosys' JSON with a module named top") from None
+        raise NetlistError(
+            f"{path} is not a netlist in yosys' JSON with a module named top"
+        ) from None
 
 
 def _signals(nets):

@@ -166,21 +166,22 @@ class Target(ABC):
         rows = np.asarray(rows)
         if rows.ndim != 2 or rows.dtype != np.uint8:
             raise TargetError(
-                f"{self.name}: rows must be a 2-D array of uint8, not {rows.ndim}-D of {rows.dtype}"
+                f"{self.name}: rows: expected a 2-D array of uint8, found {rows.ndim}-D of "
+                f"{rows.dtype}"
             )
         return rows, self._check_runs(rows.shape[1], stride, len(rows))
 
     def _check_runs(self, run, stride, count):
         for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
             if value < least:
-                raise TargetError(f"{self.name}: {name} must be {least} or more, not {value}")
+                raise TargetError(f"{self.name}: {name} = {value}: expected {least} or more")
         return (count - 1) * stride + run if count else 0
 
     def _check_fill(self, size, value):
         if size < 0 or not 0 <= value <= 255:
             raise TargetError(
-                f"{self.name}: a fill takes a size from 0 and a value from 0 to 255, not "
-                f"{size} and {value}"
+                f"{self.name}: fill of size = {size}, value = {value}: expected a size of "
+                f"0 or more and a value from 0 to 255"
             )
 
     def checksum(self, address: int, size: int) -> int:

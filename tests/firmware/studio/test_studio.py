@@ -92,7 +92,7 @@ def test_picture_as_values():
     [
         ((4, 4), (4, 4), 1, 1, "range 1 to 1: expected two numbers"),
         ((4, 4), (4, 4), 0, float("nan"), "range 0 to nan"),
-        ((640,), (4, 4), 0, 1, r"an input of the shape \[640\] is no picture"),
+        ((640,), (4, 4), 0, 1, r"an input of the shape \[640\] cannot be an image"),
         ((4, 4), (4, 5), 0, 1, "the picture has 5 x 4 pixels, expected 4 x 4"),
     ],
 )
@@ -110,11 +110,11 @@ def test_arrays():
     ):
         npy_values(file.getvalue(), (5,))
     for data in (b"", b"nonsense", file.getvalue()[:40], file.getvalue()[:-8]):
-        with pytest.raises(InputError, match="this is no .npy of numbers"):
+        with pytest.raises(InputError, match="expected an .npy of numbers"):
             npy_values(data, (6,))
     pickled = io.BytesIO()
     np.save(pickled, np.array([{}], object), allow_pickle=True)
-    with pytest.raises(InputError, match="this is no .npy of numbers"):
+    with pytest.raises(InputError, match="expected an .npy of numbers"):
         npy_values(pickled.getvalue(), (1,))
 
 
@@ -323,7 +323,7 @@ def test_plan_runs_on_machines_of_its_build(tmp_path):
     assert len(until(listener, "result", 1)[0]["probabilities"]) == 10
     with pytest.raises(InputError, match=r"digits_mlp \(net\) is compiled for opu, not for cherry"):
         made.recognise({"network": "plan0", "machines": ["model:cherry"], "input": picture})
-    with pytest.raises(InputError, match="takes no digits; give it a picture or an .npy"):
+    with pytest.raises(InputError, match="is not a digits network; expected an image or an .npy"):
         made.recognise(
             {
                 "network": "plan0",
@@ -442,7 +442,7 @@ def npy_header(shape):
     ids=["huge", "nested", "negative", "zip", "empty zip", "cut off", "nothing"],
 )
 def test_uploads_that_are_no_arrays(data):
-    with pytest.raises(InputError, match="this is no .npy of numbers"):
+    with pytest.raises(InputError, match="expected an .npy of numbers"):
         npy_values(data, (8, 8))
 
 
