@@ -135,7 +135,21 @@ def _parse(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _arguments(argv[0], parser)
-    return module, parser.parse_args(argv[1:])
+    args, unknown = parser.parse_known_args(argv[1:])
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, parser)}")
+    return module, args
+
+
+def _meant(unknown, parser):
+    """The end of the message about arguments that a command does not have: the option that the
+    first of them may stand for."""
+    import difflib
+
+    options = [text for action in parser._actions for text in action.option_strings]
+    words = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    close = [name for word in words for name in difflib.get_close_matches(word, options, 1)]
+    return f"; did you mean {close[0]}?" if close else ""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory arbiter: one memory, several ports (docs/how/contracts.md, section 2)."""
 
+from collections.abc import Iterable
+from typing import cast
+
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
@@ -14,7 +17,7 @@ __all__ = ["MemoryArbiter"]
 
 
 class MemoryArbiter(wiring.Component):
-    """Shares one memory port between several, round robin by request.
+    """Round-robin arbiter: shares one memory port between several, request by request.
 
     A request is taken from the port whose turn it is, as soon as the memory has taken the one
     before; the choice is registered, so that a request reaches the memory one cycle after it was
@@ -50,7 +53,9 @@ class MemoryArbiter(wiring.Component):
         For an argument out of range.
     """
 
-    def __init__(self, *, beat_bytes, ports, outstanding=4, buffers=0):
+    def __init__(
+        self, *, beat_bytes: int, ports: int, outstanding: int = 4, buffers: int | Iterable[int] = 0
+    ) -> None:
         if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= 16:
             raise ValueError(f"Number of ports must be an integer from 1 to 16, not {ports!r}")
         if (
@@ -65,7 +70,7 @@ class MemoryArbiter(wiring.Component):
         if isinstance(buffers, int) and not isinstance(buffers, bool):
             buffers = (buffers,) * ports
         try:
-            buffers = tuple(buffers)
+            buffers = tuple(cast(Iterable[int], buffers))
         except TypeError:
             raise ValueError(
                 f"Buffers must be an integer or one integer per port, not {buffers!r}"
@@ -105,7 +110,7 @@ class MemoryArbiter(wiring.Component):
         self._now, self._after = Signal(writing), Signal(writing)
         self._now_valid, self._after_valid = Signal(), Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         memory = self.memory
         order = m.submodules.order = self._order

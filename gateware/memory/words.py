@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory port of a synchronous RAM of one cycle."""
+"""Memory-port server of a synchronous RAM with one cycle of latency."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -11,7 +11,7 @@ from .port import MemoryPort, RequestLayout
 __all__ = ["RAMFace", "WordServer", "check_size"]
 
 
-def check_size(size, beat_bytes, *, largest=1 << 32):
+def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
     if (
         not isinstance(size, int)
         or isinstance(size, bool)
@@ -25,7 +25,7 @@ def check_size(size, beat_bytes, *, largest=1 << 32):
 
 
 class RAMFace(wiring.Signature):
-    """A synchronous RAM as its user sees it.
+    """Interface of a synchronous RAM, as its user sees it.
 
     Members
     -------
@@ -37,7 +37,7 @@ class RAMFace(wiring.Signature):
         Data read stand from the cycle after the access to the next reading access.
     """
 
-    def __init__(self, *, address_width, beat_bytes):
+    def __init__(self, *, address_width: int, beat_bytes: int) -> None:
         super().__init__(
             {
                 "address": Out(address_width),
@@ -51,7 +51,8 @@ class RAMFace(wiring.Signature):
 
 
 class WordServer(wiring.Component):
-    """Serves a memory port from a RAM: one beat a cycle, bursts and single beats back to back.
+    """RAM controller: serves a memory port from a RAM, one beat a cycle, bursts and single beats
+    back to back.
 
     Latency: the first beat of a read is offered two cycles after its request was taken, the
     acknowledgement of a write one cycle after its last beat. A request that leaves the RAM is
@@ -69,7 +70,7 @@ class WordServer(wiring.Component):
     port : In(MemoryPort), ram : Out(RAMFace)
     """
 
-    def __init__(self, *, size, beat_bytes):
+    def __init__(self, *, size: int, beat_bytes: int) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes)
         self.words = size // beat_bytes
@@ -85,7 +86,7 @@ class WordServer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, ram = self.port, self.ram
         shift = self.beat_bytes.bit_length() - 1
@@ -134,6 +135,6 @@ class WordServer(wiring.Component):
         return m
 
 
-def repeat_bits(mask, times):
-    """Every bit of ``mask`` ``times`` over."""
+def repeat_bits(mask: Value, times: int) -> Value:
+    """``mask`` with every bit repeated ``times`` times."""
     return Cat(bit.replicate(times) for bit in mask)

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the gateware of micro machines shares: registers in block RAM, and the front of those that
-work in two stages."""
+"""Base classes of microcoded machines: registers in block RAM, and a two-stage pipeline."""
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 from amaranth import Signal, Value
 from amaranth.lib import data, memory, wiring
 
+from .program import Microprogram
+
 __all__ = ["RegisterMachine", "StagedMachine"]
 
 
 class RegisterMachine(wiring.Component):
-    """Base of micro machines: 32-bit registers in block RAM, one read and one written a cycle.
+    """Base class of microcoded machines: 32-bit registers in block RAM, one read and one written a
+    cycle.
 
     Parameters
     ----------
@@ -23,7 +26,7 @@ class RegisterMachine(wiring.Component):
     told : write port of the registers, for who looks on, once elaborated
     """
 
-    def __init__(self, program, members):
+    def __init__(self, program: Microprogram, members: Mapping[str, wiring.Member]) -> None:
         self._program = program
         super().__init__(members)
 
@@ -37,16 +40,16 @@ class RegisterMachine(wiring.Component):
         read, self.told = registers.read_port(), registers.write_port()
         return read
 
-    def writes(self, name):
+    def writes(self, name: str) -> Value:
         """Whether register ``name`` is written in this cycle, once elaborated; the value is
         ``told.data``."""
         return self.told.en & (self.told.addr == self._program.names[name])
 
 
 class StagedMachine(RegisterMachine):
-    """Base of machines that execute a micro-instruction of up to 32 bits a cycle, in two stages: in
-    the first its operand is addressed and what steers the second is decoded, in the second all else
-    is done.
+    """Base class of pipelined machines that execute a micro-instruction of up to 32 bits a cycle,
+    in two stages: in the first its operand is addressed and what steers the second is decoded, in
+    the second all else is done.
 
     Members
     -------

@@ -7,7 +7,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..bus.soclib import wishbone
-from ..isa.parameters import params_hash
+from ..cores import Room
+from ..isa.parameters import Params, params_hash
 from ..memory.arbiter import MemoryArbiter
 from ..memory.guard import WindowGuard
 from ..memory.port import MemoryPort
@@ -61,14 +62,14 @@ class CoreShell(wiring.Component):
     def __init__(
         self,
         *,
-        room,
-        params,
-        beat_bytes,
-        memory_size,
-        family=None,
-        pipelined=False,
-        shared_clock=False,
-    ):
+        room: Room,
+        params: Params,
+        beat_bytes: int,
+        memory_size: int,
+        family: str | None = None,
+        pipelined: bool = False,
+        shared_clock: bool = False,
+    ) -> None:
         isa = room.isa.ISA
         self.engine = room.core.variant(params, beat_bytes)(
             params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
@@ -105,7 +106,7 @@ class CoreShell(wiring.Component):
         )
         self.bus.memory_map = register_map(isa, absent)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         control = m.submodules.control = self.control
         guard = m.submodules.guard = WindowGuard(

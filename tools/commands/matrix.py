@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import Exit, InputError
+from ..errors import Exit, InputError, suggestion
 from ..outputs import check_folder
 
 if TYPE_CHECKING:
@@ -81,6 +81,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
         args.link,
     )
     if args.preset:
+        presets = list(dict.fromkeys(cell.preset for cell in todo))
+        for name in args.preset:
+            if name not in presets:
+                raise InputError(
+                    f"--preset {name}: none of these boards and cores has it"
+                    + suggestion(name, presets, "there are")
+                )
         todo = [cell for cell in todo if cell.preset in args.preset]
     if not todo:
         raise InputError("the options select no board with a core that fits it")

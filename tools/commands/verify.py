@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..examples import user_path
+from ..options import add_kept, check_kept
 
 if TYPE_CHECKING:
     from ..console import Console
@@ -36,6 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="of a plan: inputs, as quintet infer takes them (default: two random ones)",
     )
+    add_kept(parser, "verify.json", "results of inputs that are equal")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -43,10 +45,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     from ..targets.names import parse_target
 
+    check_kept(args)
     if Path(user_path(args.job)).is_dir():
         return _plan(args, console)
     if args.input:
         raise InputError(f"--input: {args.job} is a job, which has its own inputs")
+    if args.out is not None or args.resume:
+        raise InputError(f"--out, --resume: {args.job} is a job; expected the folder of a plan")
     names = [parse_target(args.on), parse_target(args.against)]
     from ..jobs.job import Job
     from ..jobs.verify import verify_job
@@ -110,8 +115,9 @@ def _show(comparison, console):
 def _plan(args, console):
     from ..compiler.arrays import load_inputs
     from ..compiler.plan import load_plan
+    from ..compiler.results.kept import KeptResults, digest_of, plan_identity, told_when_interrupted
     from ..compiler.values import check_inputs
-    from ..compiler.verification import random_inputs, verify_plan
+    from ..compiler.verification import group_size, random_inputs, verify_plan
     from ..targets import open_target
     from ..targets.names import parse_target, public_name
 
@@ -136,7 +142,14 @@ def _plan(args, console):
         text = f"model:{plan.isa}" if name.kind == "model" and name.isa is None else name.text
         return lambda: open_target(text, progress=progress)
 
-    with console.progress() as progress:
+    kept = None
+    if args.out is not None:
+        identity = digest_of(plan_identity(args.job, inputs), args.on, args.against)
+        kept = KeptResults(args.out, "verify.json", identity, resume=args.resume)
+    size = group_size(plan)
+    groups = -(-len(next(iter(inputs.values()))) // size)
+    what = f"groups of {size} inputs"
+    with told_when_interrupted(console, kept, groups, what), console.progress() as progress:
         openers = [None if name is None else opener(name, progress) for name in names]
         found = verify_plan(
             plan,
@@ -146,7 +159,11 @@ def _plan(args, console):
             public_name(args.against),
             openers[1],
             progress,
+            kept,
         )
+    values = {"network": plan.network, "isa": plan.isa, **found.as_dict()}
+    if kept is not None:
+        kept.finish(values)
     if found.equal:
         console.out(
             f"equal: {found.elements:,} elements of {len(found.tensors)} tensors, "
@@ -154,5 +171,5 @@ def _plan(args, console):
         )
     else:
         console.out(f"DIFFERENT: {found.difference}")
-    console.result({"network": plan.network, "isa": plan.isa, **found.as_dict()})
+    console.result(values)
     return Exit.OK if found.equal else Exit.NO

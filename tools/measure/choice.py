@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
@@ -93,13 +94,24 @@ class Choice:
         return cls(
             _named(table, "--preset", presets, measure.presets, measure.default or measure.presets),
             _named(table, "--memory", memories, measure.memories, measure.memories[:1]),
-            _named(table, "--only", only, measure.names, ()),
+            _named(table, "--only", only, measure.names, measure.default_names),
             {
                 **measure.settings,
                 **dict(_setting(table, text, measure.settings) for text in settings),
             },
             dict(sizes or {}),
         )
+
+    def split(self, names: Sequence[str]) -> dict[str, Choice]:
+        """The same choice in parts that are measured one by one: a preset, a memory and a name
+        each, by what tells them apart. ``names`` are those of the table's rows."""
+        every = (self.presets, self.memories, self.only or tuple(names))
+        parts = {}
+        for chosen in product(*(values or (None,) for values in every)):
+            own = [() if value is None else (value,) for value in chosen]
+            label = " ".join(value for value in chosen if value is not None)
+            parts[label] = replace(self, presets=own[0], memories=own[1], only=own[2])
+        return parts
 
     def takes(self, name: str) -> bool:
         """Whether the row ``name`` is selected."""

@@ -60,7 +60,8 @@ class Measure:
     presets : what ``--preset`` may name; ``default``:
         those measured where none is named (all of them)
     memories : what ``--memory`` may name, the default first
-    names : what ``--only`` may name
+    names : what ``--only`` may name; ``default_names``: those measured where none is named (all of
+        them)
     settings : name -> default of what ``--set`` may change
     sizes : whether build parameters (``-P``) may be given
     """
@@ -73,3 +74,4 @@ class Measure:
     names: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     sizes: bool = False
+    default_names: tuple = ()

@@ -18,19 +18,14 @@ END = "<!-- end boards and cores -->"
 
 
 def rows() -> Iterator[str]:
-    """Lines of the table: the presets for each board, the default one in bold, each with the
-    results of its builds."""
+    """Lines of the table: a row for each board, with the presets of every core. The default preset
+    is bold; behind each stands the result of its builds. FPGA and memory of a board are on
+    docs/boards.md."""
     built = read()
     rooms = [room for room in map(open_room, room_names()) if room.has_core]
-    yield (
-        "| board | FPGA | memory | "
-        + " | ".join(room.isa.ISA.title for room in rooms)
-        + " | state |"
-    )
-    yield "|---" * (len(rooms) + 4) + "|"
+    yield "| board | " + " | ".join(room.isa.ISA.title for room in rooms) + " | state |"
+    yield "|---" * (len(rooms) + 2) + "|"
     for board in map(open_board, board_names()):
-        size = board.memory.size
-        memory = f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
         cells = []
         for room in rooms:
             presets = board.presets(room)
@@ -47,11 +42,7 @@ def rows() -> Iterator[str]:
                 )
                 or "-"
             )
-        yield (
-            f"| `{board.name}` | {board.part} | {memory} {board.memory.kind} | "
-            + " | ".join(cells)
-            + " | not yet run on a physical board |"
-        )
+        yield f"| `{board.name}` | " + " | ".join(cells) + " | not yet run on a physical board |"
 
 
 def page(text: str) -> str:

@@ -182,21 +182,22 @@ def _reason(error, place):
 
 
 def _meant(place):
-    """What a name that is no port's may have been meant for: a board's name, or the kind of a
-    target. Neither is a target by itself."""
+    """The end of the message about a name that is no port's: the targets that it may stand for,
+    such as the virtual board of a board's name."""
     from ...boards import board_names
     from ...gateware.cores import room_names
 
-    board, slash, isa = place.partition("/")
-    boards = close_names(board, board_names(), 3)
-    if boards:
+    kind, _, name = place.rpartition(":")  # "simm:" is a misspelt kind of target
+    board, slash, isa = name.partition("/")
+    meant = close_names(board, board_names(), 3)
+    if meant:
         isas = close_names(isa, room_names(), 1) if slash else []
         core = isas[0] if isas else "ISA"
-        boards = [f"{name}/{core}" for name in boards]
+        meant = [f"sim:{board}/{core}" for board in meant]
     elif not slash:
-        boards = [f"model:{name}" for name in close_names(place, room_names(), 1)]
-        boards += close_names(place, ("auto", "model"), 1)
-    return f"; did you mean {' or '.join(boards)}?" if boards else ""
+        meant = [f"model:{isa}" for isa in close_names(name, room_names(), 1)]
+        meant += [] if kind else close_names(name, ("auto", "model"), 1)
+    return f"; did you mean {' or '.join(meant)}?" if meant else ""
 
 
 def _ask(port):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answer queue of the SDRAM controller, in order, with room for all that is under way."""
+"""Answer queue of the SDRAM controller: in order, with space for all outstanding requests."""
 
 from amaranth import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
@@ -14,7 +14,7 @@ DEPTH = 16
 
 
 class AnswerQueue(wiring.Component):
-    """Read data and acknowledgements in one queue of 16.
+    """Answer FIFO of 16 entries: read data and write acknowledgements, in order.
 
     A token goes along with every access that has an answer; after ``latency`` further cycles it
     meets its data. The queue is of LUT RAM with a register behind.
@@ -33,7 +33,7 @@ class AnswerQueue(wiring.Component):
     r, ack : Out, the streams of the memory port
     """
 
-    def __init__(self, *, beat_bytes, latency):
+    def __init__(self, *, beat_bytes: int, latency: int) -> None:
         self.latency = latency
         self._token = data.StructLayout({"valid": 1, "ack": 1, "last": 1, "error": 1})
         super().__init__(
@@ -46,7 +46,7 @@ class AnswerQueue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Tokens in flight.
         token = self.token

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model's file, read and checked: nodes with plain attributes, constants as arrays. The only
-module that knows the package onnx."""
+"""Parser of a model's file: checked nodes with plain attributes, constants as arrays. The only
+module that uses the package onnx."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -36,33 +37,33 @@ class Node:
     name: str
     operator: str
     domain: str
-    inputs: list
-    outputs: list
-    attributes: dict
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Value:
-    """An input or output: ``shape`` has a number, a name or ``None`` for each axis, or is ``None``
-    where the model does not say it."""
+    """An input or output of the model: ``shape`` has a number, a name or ``None`` for each axis, or
+    is ``None`` if the model does not give it."""
 
     name: str
     dtype: np.dtype
-    shape: tuple | None
+    shape: tuple[int | str | None, ...] | None
 
 
 @dataclass
 class Model:
-    """A model's graph, nodes in an order in which each follows those whose results it reads;
-    ``refused``: name -> reason, of nodes that are not ONNX's."""
+    """A model's graph with nodes in execution order; ``refused``: name -> reason, of nodes that are
+    not ONNX's."""
 
     name: str
     opset: int
-    nodes: list = field(default_factory=list)
-    inputs: list = field(default_factory=list)
-    outputs: list = field(default_factory=list)
-    constants: dict = field(default_factory=dict)
-    refused: dict = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 #: What exporters call every graph: PyTorch's two, and none at all. The file's name says more.
@@ -87,9 +88,9 @@ def _first_line(error):
     )
 
 
-def read_model(path):
-    """:class:`Model` out of the file at ``path``. Raises :class:`OnnxError`, or NoDeviceError where
-    onnx is not installed."""
+def read_model(path: str | Path) -> Model:
+    """Reads the file at ``path`` into a :class:`Model`. Raises :class:`OnnxError`, or NoDeviceError
+    if onnx is not installed."""
     path = Path(user_path(path))
     onnx = _onnx()
     from google.protobuf.message import DecodeError

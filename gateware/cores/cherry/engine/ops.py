@@ -41,7 +41,7 @@ __all__ = [
 POSITION = 9
 
 
-class Unit(enum.Enum, shape=2):
+class Unit(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """The units, in the order of all arrays over them."""
 
     LSU = 0
@@ -50,7 +50,7 @@ class Unit(enum.Enum, shape=2):
     SFU = 3
 
 
-class DotKind(enum.Enum, shape=3):
+class DotKind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     """Instructions of the dot unit."""
 
     MATMUL = 0
@@ -61,7 +61,7 @@ class DotKind(enum.Enum, shape=3):
     SUM = 5
 
 
-class AluKind(enum.Enum, shape=3):
+class AluKind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     """Instructions of the vector ALU."""
 
     RELU = 0
@@ -71,7 +71,7 @@ class AluKind(enum.Enum, shape=3):
     ZERO = 4
 
 
-class SfuKind(enum.Enum, shape=2):
+class SfuKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """Instructions of the special-function lanes."""
 
     DIV = 0

@@ -13,7 +13,7 @@ from .elements import ElementUnit
 __all__ = ["SerialAlu"]
 
 
-class _Role(enum.Enum, shape=2):
+class _Role(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """What an element read is for."""
 
     COMPARE = 0  # it may be the maximum

@@ -13,7 +13,7 @@ from .sum import SerialSum
 __all__ = ["SerialDot"]
 
 
-class _Role(enum.Enum, shape=3):
+class _Role(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     """What an element read is for."""
 
     FACTOR = 0  # first factor of a product, kept

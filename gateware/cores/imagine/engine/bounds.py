@@ -18,20 +18,20 @@ __all__ = ["Bounds"]
 _CODE = ISA.fault_codes
 
 
-class _Op(enum.Enum, shape=2):
+class _Op(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     ADD = 0  # x + y; the carry is the sum's top bit
     LEAST = 1  # x - y; the carry says x >= y
     MORE = 2  # x - y - 1; the carry says x > y
 
 
-class _X(enum.Enum, shape=2):
+class _X(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     ADDRESS = 0
     AT = 1
     TOTAL = 2
     OUTPUT = 3
 
 
-class _Y(enum.Enum, shape=3):
+class _Y(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     LENGTH = 0
     BASE = 1
     LIMIT = 2

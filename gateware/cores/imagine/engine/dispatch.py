@@ -30,7 +30,7 @@ _CODE = ISA.fault_codes
 _LOW = 8
 
 
-class Kind(enum.Enum, shape=unsigned(2)):
+class Kind(enum.Enum, shape=unsigned(2)):  # type: ignore[call-arg]  # Amaranth's shape
     """Kinds of entries of FIFO-out: a word, the last of a vector, half an address, the end of the
     run."""
 

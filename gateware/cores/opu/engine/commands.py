@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-class ConvKind(enum.Enum, shape=2):
+class ConvKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """How a convolution's sums meet what is there already (section 4.4)."""
 
     PLAIN = 0

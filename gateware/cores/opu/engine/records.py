@@ -23,7 +23,7 @@ NUMBER_BITS = 8
 PC_BITS, UNIT_BITS = 30, 26
 
 
-class DMAKind(enum.Enum, shape=3):
+class DMAKind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     IFM = 0
     KER = 1
     BIAS = 2

@@ -47,7 +47,7 @@ TAG_BITS = 3
 CHUNK_BYTES = 8
 
 
-class VectorOp(enum.Enum, shape=5):
+class VectorOp(enum.Enum, shape=5):  # type: ignore[call-arg]  # Amaranth's shape
     """Operations of the vector unit: their opcodes (section 3.1)."""
 
     VVADD = 10
@@ -66,7 +66,7 @@ class VectorOp(enum.Enum, shape=5):
     VRSL = 24
 
 
-class TransferOp(enum.Enum, shape=3):
+class TransferOp(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     """Operations of the transfer unit: their opcodes less 24."""
 
     LD = 1

@@ -31,7 +31,7 @@ _CODE = ISA.fault_codes
 _SETTLE = 15
 
 
-class _State(enum.Enum, shape=5):
+class _State(enum.Enum, shape=5):  # type: ignore[call-arg]  # Amaranth's shape
     IDLE = 0
     RUN = 16  # a bit of its own: most decisions are made here
     LOOK = 1  # where a loop without iterations ends
@@ -45,7 +45,7 @@ class _State(enum.Enum, shape=5):
     FINISH = 9
 
 
-class _Kind(enum.Enum, shape=4):
+class _Kind(enum.Enum, shape=4):  # type: ignore[call-arg]  # Amaranth's shape
     """What is wrong with an instruction; 1 to 6: the reasons of fault ``state``."""
 
     INSIDE = 1

@@ -15,7 +15,7 @@ from ..ops import AluKind, DotKind, SfuKind, Unit
 __all__ = ["Class", "Predecode", "RecordLayout", "WORK", "WordFault"]
 
 
-class Class(enum.Enum, shape=2):
+class Class(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """What the front end does with an instruction."""
 
     OPERATION = 0
@@ -24,7 +24,7 @@ class Class(enum.Enum, shape=2):
     END = 3
 
 
-class WordFault(enum.Enum, shape=2):
+class WordFault(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """Faults of a word by itself."""
 
     NONE = 0

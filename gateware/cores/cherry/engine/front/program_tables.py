@@ -9,7 +9,7 @@ from amaranth.lib.wiring import Out
 __all__ = ["ProgramLayout", "TableKind", "TableWrite"]
 
 
-class TableKind(enum.Enum, shape=2):
+class TableKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """A table of a resident program."""
 
     INSTRUCTION = 0  # address: index

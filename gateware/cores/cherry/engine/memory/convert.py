@@ -12,7 +12,7 @@ from ..units.lsu_crossbar import choose
 __all__ = ["Format", "Packer", "UnitLayout", "Unpacker", "from_bf16", "from_fp32", "to_bf16"]
 
 
-class Format(enum.Enum, shape=2):
+class Format(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """Formats of elements in main memory."""
 
     FP32 = 0

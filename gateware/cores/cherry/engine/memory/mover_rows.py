@@ -18,7 +18,7 @@ BURST = 64
 FAULTS = {"window": 5, "bus": 6, "dma_range": 21}
 
 
-class MoverOp(enum.Enum, shape=2):
+class MoverOp(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """Operations of descriptors."""
 
     NONE = 0

@@ -25,7 +25,7 @@ _ABORTED = ISA.fault_codes["aborted"]
 _HEADER_BYTES = 4 * HEADER_WORDS  # of a list's header and of an entry
 
 
-class Phase(enum.Enum, shape=3):
+class Phase(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     """What the run waits for."""
 
     PROGRAM = 0

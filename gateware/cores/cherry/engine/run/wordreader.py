@@ -22,7 +22,7 @@ _DEPTH = 32
 _BURSTS = 4
 
 
-class Came(enum.Enum, shape=2):
+class Came(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """What became of a word."""
 
     WELL = 0

@@ -15,7 +15,7 @@ from ...tables import BIAS, FRAC, INF, L2E, LNC, NAN, ONE, expt, logt, rect
 __all__ = ["SpecialLane", "SpecialOp"]
 
 
-class SpecialOp(enum.Enum, shape=2):
+class SpecialOp(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     """What a lane computes of ``x`` and ``y``."""
 
     DIV = 0
@@ -24,7 +24,7 @@ class SpecialOp(enum.Enum, shape=2):
     LOG = 3
 
 
-class _Kind(enum.Enum, shape=3):
+class _Kind(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     """Results that no arithmetic gives; each has a sign."""
 
     NORMAL = 0

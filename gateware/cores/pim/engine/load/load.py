@@ -32,7 +32,7 @@ _HEADER, _CORE_ENTRY, _GROUP_ENTRY = 64, 32, 64
 _MAX_SIDE, _MAX_ARRAYS, _AUTO = 1024, 16, 255
 
 
-class _Table(enum.Enum, shape=2):
+class _Table(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     HEADER = 0
     CORE = 1
     GROUP = 2

@@ -35,7 +35,7 @@ _EXTREMES = (VectorOp.VVMAX, VectorOp.VRELU, VectorOp.VRSU, VectorOp.VRSL)
 _KEEP_WIDTH = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VRELU, VectorOp.VMV)
 
 
-class VectorClass(enum.Enum, shape=3):
+class VectorClass(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
     """The ways through the unit: adders, products of 16 bits, products of 32, sum of all products,
     the table."""
 
