@@ -566,13 +566,13 @@ class Board:
                 memory=memory,
                 room=room,
                 preset=preset,
-                params=params,
+                params=None if params is None else dict(params),
                 family=family,
                 link=port.info | {"kind": link},
                 uartbone=link == "uartbone",
                 pipelined=self.family == "ecp5",
                 shared_clock=domain is not None and beside is None,
-                domain_hz=None if beside is None else round(clocks.settings.further_hz),
+                domain_hz=clocks.domain_hz if beside is not None else None,
                 clocking=clocks,
             )
         except ParameterError:

@@ -274,7 +274,7 @@ class Engine(wiring.Component):
     """
 
     #: Bytes of a beat that it can be built for; ``None``: any.
-    BEATS = (1, 2, 4, 8)
+    BEATS: tuple[int, ...] = (1, 2, 4, 8)
     #: Beats of answers that the arbiter holds for each of its ports, one number or one a port. With
     #: 0 an engine takes its answers as they come, or slows its other ports.
     port_buffers = 0

@@ -279,7 +279,7 @@ def compare_page(data: Mapping[str, Any]) -> Page:
             "shown": f"{cell.milliseconds:.3f} ms at {cell.clock_hz / 1e6:g} MHz",
         }
         for cell in cells
-        if cell.milliseconds
+        if cell.milliseconds and cell.clock_hz
     ]
     page.add(
         "Time of one input",

@@ -28,6 +28,7 @@ from quintet.firmware.digits import (
     with_bias,
 )
 from quintet.tools.kernels.cherry import Module, write_job
+from quintet.tools.kernels.cherry.module import Matrix
 
 __all__ = [
     "BATCH",
@@ -103,7 +104,9 @@ def training_step(params: Mapping[str, Any]) -> Module:
     truth, mask = m.input("truth", BATCH, _COLUMNS), m.input("mask", 1, _COLUMNS)
     hidden = m.matmul(x, w1)
     m.unary("relu", hidden, hidden)
-    chances = m.softmax(m.binary("add", m.matmul(hidden, w2), mask))
+    scores = m.binary("add", m.matmul(hidden, w2), mask)
+    assert isinstance(scores, Matrix)  # small enough for the scratchpad
+    chances = m.softmax(scores)
     share = m.constant(f"{RATE / BATCH}")
     error = m.chain(
         BATCH,

@@ -97,7 +97,7 @@ def classify(
     *,
     count: int = IMAGES,
     batch: int | None = None,
-    progress: Callable[..., object] | None = None,
+    progress: Callable[..., None] | None = None,
 ) -> tuple[Result, Session]:
     """Classifies the first ``count`` images on a target (``quintet.tools.open_target``).
 

@@ -155,6 +155,13 @@ class _Machines(dict):
         return self[key]
 
 
+def _macs(build: str) -> float:
+    """Peak MACs per cycle of a build."""
+    peaks = SPACE.peaks(build_params(build))
+    assert peaks is not None  # the OPU declares them
+    return peaks.macs
+
+
 def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[Row]:
     """Rows of the acceptance workloads, with the bounds of section 10.2."""
     machines = _Machines()
@@ -167,12 +174,11 @@ def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[R
         ):
             continue
         value, c = measure(row, machines[row.build, row.memory], known)
-        params = build_params(row.build)
         more = {
             "build": row.build,
             "memory": row.memory,
             "aim": row.aim,
-            "MACs of peak": _percent(c["operations"] / SPACE.peaks(params).macs / c["cycles"]),
+            "MACs of peak": _percent(c["operations"] / _macs(row.build) / c["cycles"]),
             **{
                 k: _percent(c[n] / c["cycles"])
                 for k, n in (
@@ -191,13 +197,10 @@ def layer_rows(choice: Choice) -> Iterator[Row]:
     """Rows of a workload's layers, scheduled and one after another, and of their sums."""
     machines = _Machines()
     for build in choice.presets:
-        params = build_params(build)
         for memory in choice.memories:
             for workload in choice.only:
                 for schedule in (True, False):
-                    yield from _layers(
-                        machines[build, memory], workload, schedule, SPACE.peaks(params).macs
-                    )
+                    yield from _layers(machines[build, memory], workload, schedule, _macs(build))
 
 
 def _layers(machine, workload, schedule, lanes):

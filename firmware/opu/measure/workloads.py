@@ -76,7 +76,7 @@ def residual() -> Network:
     rng = _rng(4)
     network = Network()
     x = network.input("x", (16, 16, 32), fraction=4)
-    options = {
+    options: dict[str, Any] = {
         "weight_fraction": 7,
         "bias_fraction": 10,
         "fraction": 4,

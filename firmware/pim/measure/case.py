@@ -62,5 +62,5 @@ def make_case(
 def run_model(case: Case, **more: int) -> tuple[Outcome, np.ndarray, Model]:
     """``(outcome, memory, model)`` of a case."""
     memory = case.memory.copy()
-    model = Model(case.params, memory)
+    model = Model(dict(case.params), memory)
     return model.run({**registers_of(case), **more}), memory, model
