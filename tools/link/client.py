@@ -23,8 +23,8 @@ from .call import Call
 from .crc import combine
 from .errors import BoardError, LinkError
 from .frames import Answer, Decoder, Request, as_runs
-from .pace import RoundTrips
 from .pipe import BytePipe, BytesLike
+from .timing import RoundTrips
 
 __all__ = ["LinkClient"]
 
@@ -57,7 +57,7 @@ class LinkClient:
     retry : float
         Seconds of silence after which the unanswered requests are sent again. To it is added what
         the line needs for the bytes in flight. Of a board whose time a server tells, these are the
-        most: it is learnt from round trips (``pace.py``).
+        most: it is learnt from round trips (``timing.py``).
     window : int
         Bytes of data in flight; limited to what the line carries in 30 ms.
     chunk : int

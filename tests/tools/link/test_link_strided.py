@@ -232,7 +232,10 @@ def test_lost_runs_of_registers_are_not_written_again():
             "data has 3 bytes, which are no whole number of runs of 2",
         ),
         (lambda link: link.write_strided(0, b"abcd", 2, 1), "stride = 1: expected 2 or more"),
-        (lambda link: link.write_strided(-1, b"abcd", 2, 4), "address = -0x1: expected 0 to 0xffffffff"),
+        (
+            lambda link: link.write_strided(-1, b"abcd", 2, 4),
+            "address = -0x1: expected 0 to 0xffffffff",
+        ),
         (
             lambda link: link.write_strided(0xFFFF_FFF0, bytes(8), 2, 8),
             "size = 26: expected 0 to 16 at address 0xfffffff0",
