@@ -143,15 +143,15 @@ class Target(ABC):
                 progress((number + 1) * run, rows.size)
         return rows
 
-    def write_pieces(self, pieces: Sequence[tuple[int, np.ndarray, int]]) -> None:
-        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``pieces``; a link takes them
+    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
+        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``batch``; a link takes them
         all at once."""
-        for address, rows, stride in pieces:
+        for address, rows, stride in batch:
             self.write_runs(address, rows, stride)
 
-    def read_pieces(self, pieces: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        """:meth:`read_runs` for each ``(address, run, stride, count)`` of ``pieces``, as a list."""
-        return [self.read_runs(*piece) for piece in pieces]
+    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        """:meth:`read_runs` for each ``(address, run, stride, count)`` of ``batch``, as a list."""
+        return [self.read_runs(*piece) for piece in batch]
 
     def fill(
         self, address: int, size: int, value: int = 0, progress: Progress | None = None
