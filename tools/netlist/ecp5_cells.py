@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .netlist import HIGH, LOW, HardCell, NetlistError
-from .yosys_json import Reader, has_twin, number, parameter
+from .yosys_json import Reader, has_behavioural_model, number, parameter
 
 __all__ = ["block_ram", "choice", "multiplier", "muxed"]
 
@@ -102,7 +102,11 @@ def block_ram(reader: Reader, name: str, cell: dict[str, Any]) -> None:
         )
     reader.netlist.cells.append(
         HardCell(
-            "DP16KD", name, tuple(pins), (*parameters, has_twin(cell)), _ram_contents(name, cell)
+            "DP16KD",
+            name,
+            tuple(pins),
+            (*parameters, has_behavioural_model(cell)),
+            _ram_contents(name, cell),
         )
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from .netlist import HIGH, LOW, Netlist, NetlistError, Pad
 
-__all__ = ["Reader", "has_twin", "number", "parameter"]
+__all__ = ["Reader", "has_behavioural_model", "number", "parameter"]
 
 
 def _top(path):
@@ -142,7 +142,7 @@ class Reader:
                     pads[index] = Pad(sees=net) if port["direction"] == "input" else Pad(net, HIGH)
 
 
-def has_twin(cell: dict[str, Any]) -> int:
+def has_behavioural_model(cell: dict[str, Any]) -> int:
     """1 for a block RAM instance of the gateware, 0 for one inferred from a plain memory: their
     simulations of a read during a write differ."""
     return int("hdlname" in cell.get("attributes", ()))
