@@ -27,14 +27,14 @@ from ....tools.measure import Choice, Differs, Row
 from .elements import random_element
 from .workloads import PRESETS, WORKLOADS, Workload, source
 
-__all__ = ["Machine", "image_of", "measure", "workload_rows"]
+__all__ = ["MeasuredBuild", "image_of", "measure", "workload_rows"]
 
 _MEMORY, _LIST_AT, _DATA_AT = 1 << 18, 0x1000, 0x10000
 #: Elements in use, a row of a descriptor, and rows.
 _ROW, _ROWS = 1024, 16
 
 
-class Machine:
+class MeasuredBuild:
     """A build's bench and its golden model, with the same elements in MEM."""
 
     def __init__(self, preset: str) -> None:
@@ -95,13 +95,13 @@ class Machine:
         return counters
 
 
-def measure(machine: Machine, workload: Workload, preset: str) -> int:
+def measure(measured: MeasuredBuild, workload: Workload, preset: str) -> int:
     """Cycles of a workload's programs, one after another."""
     text, names = source(workload, preset)
     total = 0
     for name in names:
         one = image_of(text, name)
-        total += machine.run([one, one])["cycles"] - machine.run([one])["cycles"]
+        total += measured.run([one, one])["cycles"] - measured.run([one])["cycles"]
     return total
 
 
@@ -120,15 +120,18 @@ def workload_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the workloads on the presets; required is at most a tenth more than the estimate, or
     a quarter more than the bound."""
     for preset in choice.presets:
-        machine, column = Machine(preset), PRESETS.index(preset) if preset in PRESETS else None
+        measured, column = (
+            MeasuredBuild(preset),
+            PRESETS.index(preset) if preset in PRESETS else None,
+        )
         for workload in WORKLOADS:
             if choice.takes(workload.name):
                 yield row_of(
                     workload,
                     preset,
-                    measure(machine, workload, preset),
+                    measure(measured, workload, preset),
                     column,
-                    machine.bench.params["macs"],
+                    measured.bench.params["macs"],
                 )
 
 

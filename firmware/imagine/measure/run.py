@@ -18,12 +18,12 @@ from .case import case_of
 from .workloads import ARRAYS, ROWS, instruction_rows, params_of
 from .workloads import Row as Workload
 
-__all__ = ["Machine", "instructions", "measure", "workloads"]
+__all__ = ["MeasuredBuild", "instructions", "measure", "workloads"]
 
 _MEMORY = 1 << 19
 
 
-class Machine:
+class MeasuredBuild:
     """Gateware of an array and its golden model; state persists from run to run."""
 
     def __init__(self, array: str) -> None:
@@ -67,29 +67,29 @@ def array_cycles(counters: dict[str, int]) -> int:
     return counters["cycles"] - counters["stall_fetch"] - counters["stall_write"]
 
 
-def measure(row: Workload, machine: Machine) -> tuple[float, dict[str, int]]:
+def measure(row: Workload, measured: MeasuredBuild) -> tuple[float, dict[str, int]]:
     """``(cycles as the bound counts them, counters)`` of a workload."""
-    machine.reset()
+    measured.reset()
     if row.loader is not None:
-        machine.run(row.loader())
-    counters = machine.run(row.kernel())
+        measured.run(row.loader())
+    counters = measured.run(row.kernel())
     count = (
         counters["cycles"] - counters["stall_write"]
         if row.words_a_cycle
         else array_cycles(counters)
     )
     if row.without is not None:
-        count -= array_cycles(machine.run(row.without()))
+        count -= array_cycles(measured.run(row.without()))
     return count / row.per, counters
 
 
 def _rows(rows):
-    """Measured rows, those of an array one after another on one machine."""
-    machine, built = None, None
+    """Measured rows, those of an array one after another on one bench."""
+    measured, built = None, None
     for row in sorted(rows, key=lambda row: list(ARRAYS).index(row.array)):
         if built != row.array:
-            machine, built = Machine(row.array), row.array
-        value, counters = measure(row, machine)
+            measured, built = MeasuredBuild(row.array), row.array
+        value, counters = measure(row, measured)
         yield Row(
             row.title,
             value,

@@ -66,19 +66,19 @@ def _exact(case, memory):
     )
 
 
-def measure(case: Case, machine: CoreBench | SimTarget) -> Measured:
+def measure(case: Case, target: CoreBench | SimTarget) -> Measured:
     """Runs ``case`` on a bench of :func:`open_ideal` or a target of :func:`open_board`."""
-    if isinstance(machine, CoreBench):
-        machine.behave(IDEAL)
-        machine.load(case.memory)
-        outcome = machine.run({"window_limit": case.memory.size, **case.registers})
-        memory = machine.memory
+    if isinstance(target, CoreBench):
+        target.behave(IDEAL)
+        target.load(case.memory)
+        outcome = target.run({"window_limit": case.memory.size, **case.registers})
+        memory = target.memory
     else:
-        machine.reset_core()
-        chip = machine.board.chip
+        target.reset_core()
+        chip = target.board.chip
         assert chip is not None  # the ULX3S has one
         chip[: case.memory.size] = case.memory
-        outcome = machine.run(case.registers)
+        outcome = target.run(case.registers)
         memory = chip[: case.memory.size].copy()
     return Measured(
         case.name,
@@ -93,16 +93,16 @@ def measure(case: Case, machine: CoreBench | SimTarget) -> Measured:
 
 def workload_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the workloads, with the bounds of section 10.3."""
-    machines: dict[int, CoreBench | SimTarget] = {}
+    opened: dict[int, CoreBench | SimTarget] = {}
     for name in WORKLOADS:
         if not choice.takes(name):
             continue
         case = workload(name)
         on_board = case.kind == "sdram16"
         key = 0 if on_board else case.params["n"]
-        if key not in machines:
-            machines[key] = open_board() if on_board else open_ideal(key)
-        found = measure(case, machines[key])
+        if key not in opened:
+            opened[key] = open_board() if on_board else open_ideal(key)
+        found = measure(case, opened[key])
         if not found.exact:
             raise Differs(f"{name}: the results are not those of numpy")
         yield Row(

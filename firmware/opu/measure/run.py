@@ -21,14 +21,14 @@ from ....tools.measure import Choice, Differs, Row
 from .workloads import BUILDS, ROWS, build_params, program, values_of
 from .workloads import Row as Workload
 
-__all__ = ["Layer", "Machine", "layer_rows", "layers", "measure", "workload_rows"]
+__all__ = ["Layer", "MeasuredBuild", "layer_rows", "layers", "measure", "workload_rows"]
 
 #: Bytes of main memory; of preset ``sim`` those of the comparisons with the model, so that it is
 #: the same build.
 _MEMORY, _SIM_MEMORY = 1 << 22, 1 << 17
 
 
-class Machine:
+class MeasuredBuild:
     """A build under test, on an ideal memory or with the SDRAM of a board."""
 
     def __init__(self, build: str, memory: str) -> None:
@@ -71,7 +71,7 @@ def _image(compiled, network):
 
 
 def run_exact(
-    machine: Machine, compiled: Any, network: Any, words: int | None = None
+    measured: MeasuredBuild, compiled: Any, network: Any, words: int | None = None
 ) -> dict[str, int]:
     """Counters of a run whose memory equals the golden model's; ``words``: only the first ``words``
     of the program, and ``end``."""
@@ -82,24 +82,24 @@ def run_exact(
         image[end : end + 4] = 0
         registers["program_length"] = 4 * words + 4
     expected = image.copy()
-    wanted = Model(build_params(machine.build), expected).run(registers)
-    outcome, memory = machine.run(image, registers)
+    wanted = Model(build_params(measured.build), expected).run(registers)
+    outcome, memory = measured.run(image, registers)
     if outcome.status != "done" or wanted.status != "done":
-        raise Differs(f"{machine.build}: the run ended as {outcome.status}, {outcome.fault}")
+        raise Differs(f"{measured.build}: the run ended as {outcome.status}, {outcome.fault}")
     if not np.array_equal(memory, expected):
         at = int(np.flatnonzero(memory != expected)[0])
-        raise Differs(f"{machine.build}: memory differs from the model's, first at {at:#x}")
+        raise Differs(f"{measured.build}: memory differs from the model's, first at {at:#x}")
     for name in ("instructions", "operations", "bytes_read", "bytes_written"):
         if outcome.counters[name] != wanted.counters[name]:
             raise Differs(
-                f"{machine.build}: counter {name} is {outcome.counters[name]}, not "
+                f"{measured.build}: counter {name} is {outcome.counters[name]}, not "
                 f"{wanted.counters[name]}"
             )
     return outcome.counters
 
 
 def measure(
-    row: Workload, machine: Machine, known: dict[Any, dict[str, int]]
+    row: Workload, measured: MeasuredBuild, known: dict[Any, dict[str, int]]
 ) -> tuple[float, dict[str, int]]:
     """``(value compared with the bound, counters)`` of a row; ``known`` caches counters of runs."""
 
@@ -107,7 +107,7 @@ def measure(
         key = workload, row.build, row.schedule, row.memory
         if key not in known:
             network, compiled = program(workload, row.build, row.schedule)
-            known[key] = run_exact(machine, compiled, network)
+            known[key] = run_exact(measured, compiled, network)
         return known[key]
 
     found = counters(row.workload)
@@ -129,14 +129,14 @@ class Layer:
     counters: dict[str, int]
 
 
-def layers(machine: Machine, workload: str, schedule: bool) -> list[Layer]:
+def layers(measured: MeasuredBuild, workload: str, schedule: bool) -> list[Layer]:
     """A :class:`Layer` for each layer of a workload; the program is run up to the end of each
     one."""
-    network, compiled = program(workload, machine.build, schedule)
+    network, compiled = program(workload, measured.build, schedule)
     before, found = None, []
     for span in compiled.layers:
         last = span is compiled.layers[-1]
-        now = run_exact(machine, compiled, network, None if last else span.end)
+        now = run_exact(measured, compiled, network, None if last else span.end)
         part = {name: value - (before[name] if before else 0) for name, value in now.items()}
         found.append(Layer(span.name, span.macs, part))
         before = now
@@ -147,11 +147,11 @@ def _percent(value):
     return f"{100 * value:.1f} %"
 
 
-class _Machines(dict):
-    """Machine of each pair of build and memory, made when it is first wanted."""
+class _MeasuredBuilds(dict):
+    """MeasuredBuild of each pair of build and memory, made on first use."""
 
     def __missing__(self, key):
-        self[key] = Machine(*key)
+        self[key] = MeasuredBuild(*key)
         return self[key]
 
 
@@ -164,7 +164,7 @@ def _macs(build: str) -> float:
 
 def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[Row]:
     """Rows of the acceptance workloads, with the bounds of section 10.2."""
-    machines = _Machines()
+    builds = _MeasuredBuilds()
     known: dict[Any, dict[str, int]] = {}
     for row in rows:
         if (
@@ -173,7 +173,7 @@ def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[R
             or not choice.takes(row.workload)
         ):
             continue
-        value, c = measure(row, machines[row.build, row.memory], known)
+        value, c = measure(row, builds[row.build, row.memory], known)
         more = {
             "build": row.build,
             "memory": row.memory,
@@ -195,16 +195,16 @@ def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[R
 
 def layer_rows(choice: Choice) -> Iterator[Row]:
     """Rows of a workload's layers, scheduled and one after another, and of their sums."""
-    machines = _Machines()
+    builds = _MeasuredBuilds()
     for build in choice.presets:
         for memory in choice.memories:
             for workload in choice.only:
                 for schedule in (True, False):
-                    yield from _layers(machines[build, memory], workload, schedule, _macs(build))
+                    yield from _layers(builds[build, memory], workload, schedule, _macs(build))
 
 
-def _layers(machine, workload, schedule, lanes):
-    found = layers(machine, workload, schedule)
+def _layers(measured, workload, schedule, lanes):
+    found = layers(measured, workload, schedule)
     total = (
         {name: sum(layer.counters[name] for layer in found) for name in found[0].counters}
         if found
@@ -213,8 +213,8 @@ def _layers(machine, workload, schedule, lanes):
     for layer in (*found, Layer("all", sum(one.macs for one in found), total)):
         c = layer.counters
         more = {
-            "build": machine.build,
-            "memory": machine.memory,
+            "build": measured.build,
+            "memory": measured.memory,
             "schedule": "tiles" if schedule else "layer after layer",
             "multiplications": layer.macs,
             "of peak": _percent(layer.macs / lanes / c["cycles"]),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's acceptance workloads (specification, section 10) on compiled gateware.
 
-Memory *block*: 8 bytes a cycle on the machine's one port, eight cycles of latency; *sdram*: the
+Memory *block*: 8 bytes a cycle on the core's one port, eight cycles of latency; *sdram*: the
 default SoC of the ULX3S-85F with the model of its chip of 16 bits. Cycles are those of RUN. After
 every run all of memory is compared with the golden model's. On a build of the comparison
 (``builds.BUILDS``) single instructions work in 4 KB of LMem; the bounds are of preset ``85f``, so
@@ -34,7 +34,7 @@ from .workloads import MEMORY as WORKLOADS_MEMORY
 
 __all__ = [
     "BEATS",
-    "Machine",
+    "MeasuredBuild",
     "Run",
     "STREAMS",
     "digits_case",
@@ -69,7 +69,7 @@ class Run:
     counters: dict[str, int]
 
 
-class Machine:
+class MeasuredBuild:
     """Preset ``85f`` on one of the memories, or a build of the comparison."""
 
     def __init__(self, memory: str, cores: int = 4, build: str | None = None) -> None:
@@ -180,52 +180,54 @@ def _with_image(case, image):
     return make_case(case.name, case.params, image, words, memory, at)
 
 
-def _machines(choice):
-    """A machine for every build and memory asked for."""
+def _measured_builds(choice):
+    """A measured build for every requested build and memory."""
     for preset in choice.presets:
         for memory in choice.memories if preset == "85f" else ("block",):
-            yield Machine(memory, choice.settings["cores"], None if preset == "85f" else preset)
+            yield MeasuredBuild(
+                memory, choice.settings["cores"], None if preset == "85f" else preset
+            )
 
 
 def item_rows(choice: Choice) -> Iterator[Row]:
     """Rows of single instructions, exchanges, events, LOAD: the first part of section 10's
     table."""
-    for machine in _machines(choice):
-        yield from _items(machine, choice)
+    for measured in _measured_builds(choice):
+        yield from _items(measured, choice)
 
 
-def _items(machine, choice):
+def _items(measured, choice):
     known, beat, more = (
         {},
-        machine.beat,
-        {"build": machine.build or "85f", "memory": machine.memory},
+        measured.beat,
+        {"build": measured.build or "85f", "memory": measured.memory},
     )
 
     def cycles(name):
         if name not in known:
-            known[name] = machine.run(machine.case(name)).cycles
+            known[name] = measured.run(measured.case(name)).cycles
         return known[name]
 
     for name, (bound, minus) in BOUNDS.items():
-        if not choice.takes(name) or name in STREAMS or machine.case(name) is None:
+        if not choice.takes(name) or name in STREAMS or measured.case(name) is None:
             continue
         if name[:3] in ("ld ", "st "):
             bound = int(1.15 * 2000 / beat) + (60 if name.endswith("odd") else 40)
-        if name == "10,000 sldi" and machine.memory != "block":
+        if name == "10,000 sldi" and measured.memory != "block":
             continue
         yield Row(
             name,
             cycles(name) - (cycles(minus) if minus else 0),
             "cycles",
-            bound if machine.build is None else None,
+            bound if measured.build is None else None,
             more=more,
         )
-    if machine.build is None and choice.takes("LOAD"):
-        case = full_arrays(machine.params["cores"])
+    if measured.build is None and choice.takes("LOAD"):
+        case = full_arrays(measured.params["cores"])
         size = case.registers["program_length"]
         yield Row(
             f"LOAD, 64 KB of weights for each core, {size:,} bytes",
-            machine.run(case).load,
+            measured.run(case).load,
             "cycles",
             int(1.15 * size / beat) + 2500,
             more=more,
@@ -262,14 +264,14 @@ def full_arrays(cores: int) -> Case:
 
 def stream_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the streams, imported from the published format, unchanged and after ``densify``."""
-    for machine in _machines(choice):
+    for measured in _measured_builds(choice):
         for name in STREAMS:
             if choice.takes(name):
-                yield from _stream(machine, name)
+                yield from _stream(measured, name)
 
 
-def _stream(machine, name):
-    case = machine.case(name)
+def _stream(measured, name):
+    case = measured.case(name)
     if case is None:
         return
     image = published(case.image, case.params)
@@ -279,22 +281,22 @@ def _stream(machine, name):
     if notes:
         raise Differs(f"{name}: {notes}")
     bounds = (
-        STREAMS[name][machine.memory],
-        max(0.6 * SIMULATOR.get(name, 0), 1.15 * physical_limit(dense, case.params, machine.beat)),
+        STREAMS[name][measured.memory],
+        max(0.6 * SIMULATOR.get(name, 0), 1.15 * physical_limit(dense, case.params, measured.beat)),
     )
     for what, one, bound in (
         (name, case, bounds[0]),
         (f"{name}, densified", _with_image(case, dense), bounds[1]),
     ):
-        run = machine.run(one)
+        run = measured.run(one)
         yield Row(
             what,
             run.cycles,
             "cycles",
-            bound if machine.build is None else None,
+            bound if measured.build is None else None,
             more={
-                "build": machine.build or "85f",
-                "memory": machine.memory,
+                "build": measured.build or "85f",
+                "memory": measured.memory,
                 "instructions": run.counters["instructions"],
             },
         )
@@ -328,26 +330,26 @@ def digits_case(network: str, cores: int, images: int, *, mode: str = "packed") 
 def digits_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the digits' networks on one core and on all."""
     compute = {}
-    for machine in _machines(choice):
-        cores = machine.params["cores"]
+    for measured in _measured_builds(choice):
+        cores = measured.params["cores"]
         for network in ("mlp", "cnn"):
             if not choice.takes(network):
                 continue
             one, all_ = (
-                machine.run(
+                measured.run(
                     replace(
                         digits_case(network, n, choice.settings["images"]), name=f"{network}{n}"
                     )
                 )
                 for n in (1, cores)
             )
-            if machine.memory == "block":
+            if measured.memory == "block":
                 compute[network] = one.cycles
             c = all_.counters
             moved = c["bytes_read"] + c["bytes_written"] + c["code_bytes"]
-            least = max(compute.get(network, one.cycles) / cores, moved / BEATS[machine.memory])
+            least = max(compute.get(network, one.cycles) / cores, moved / BEATS[measured.memory])
             more = {
-                "memory": machine.memory,
+                "memory": measured.memory,
                 "cycles, 1 core": one.cycles,
                 f"{cores} cores": all_.cycles,
                 "bytes of code and data": moved,
@@ -358,7 +360,7 @@ def digits_rows(choice: Choice) -> Iterator[Row]:
                 f"{network}, {choice.settings['images']} images",
                 one.cycles / all_.cycles,
                 "times one core",
-                2.8 if bound and machine.memory == "block" else None,
+                2.8 if bound and measured.memory == "block" else None,
                 True,
                 more,
             )
@@ -366,6 +368,6 @@ def digits_rows(choice: Choice) -> Iterator[Row]:
                 f"{network}, {choice.settings['images']} images",
                 all_.cycles / least,
                 "times the limit",
-                1.15 if bound and machine.memory == "sdram" else None,
+                1.15 if bound and measured.memory == "sdram" else None,
                 more=more,
             )
