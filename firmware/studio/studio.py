@@ -17,9 +17,9 @@ import numpy as np
 
 from quintet.tools.errors import InputError
 
-from .machine import PATIENCE, Machine
 from .networks import described
 from .pictures import digit, image_shape, image_values, npy_values
+from .target import PATIENCE, StudioTarget
 
 if TYPE_CHECKING:
     from .networks import DigitsNetwork, PlanNetwork
@@ -47,20 +47,22 @@ class Studio:
         chosen: Iterable[str] = (),
     ) -> None:
         self.networks = {network.key: network for network in networks}
-        self.machines = {name: Machine(name, isa, label, self._tell) for name, isa, label in places}
+        self.targets = {
+            name: StudioTarget(name, isa, label, self._tell) for name, isa, label in places
+        }
         self.chosen = list(chosen)
         self._listeners: set[queue.SimpleQueue[dict[str, Any]]] = set()
         self._lock, self._numbers = threading.Lock(), itertools.count(1)
         #: Set when streams of events shall end.
         self.ended = threading.Event()
         for name in self.chosen:
-            self.machines[name].open(networks[0])
+            self.targets[name].open(networks[0])
 
     def described(self) -> dict[str, Any]:
         """Description of networks and targets for the page."""
         return {
             "networks": [described(network) for network in self.networks.values()],
-            "machines": [machine.described() for machine in self.machines.values()],
+            "machines": [target.described() for target in self.targets.values()],
             "chosen": self.chosen,
         }
 
@@ -87,11 +89,11 @@ class Studio:
         names = request.get("machines")
         if not isinstance(names, list) or not names:
             raise InputError("machines: expected a list of at least one")
-        machines = [self._known("machine", name, self.machines) for name in names]
-        for machine in machines:
-            if network.isa not in (None, machine.isa):
+        targets = [self._known("machine", name, self.targets) for name in names]
+        for target in targets:
+            if network.isa not in (None, target.isa):
                 raise InputError(
-                    f"{network.title} is compiled for {network.isa}, not for {machine.isa}"
+                    f"{network.title} is compiled for {network.isa}, not for {target.isa}"
                 )
         if len(network.inputs) != 1:
             raise InputError(
@@ -100,8 +102,8 @@ class Studio:
         port = network.inputs[0]
         values = self._values(request.get("input"), network, port.shape)
         number = next(self._numbers)
-        for machine in machines:
-            machine.run(number, network, {port.name: values})
+        for target in targets:
+            target.run(number, network, {port.name: values})
         answer = {"request": number}
         if network.digits:
             answer["pixels"] = values.tolist()
@@ -181,11 +183,11 @@ class Studio:
     def close(self) -> None:
         """Closes all targets."""
         self.ended.set()
-        for machine in self.machines.values():
-            machine.end()
+        for target in self.targets.values():
+            target.end()
         until = time.monotonic() + PATIENCE
-        for machine in self.machines.values():
-            machine.wait(until - time.monotonic())
+        for target in self.targets.values():
+            target.wait(until - time.monotonic())
 
 
 def _data(given):

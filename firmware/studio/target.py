@@ -18,7 +18,7 @@ from .pictures import probabilities
 if TYPE_CHECKING:
     from .networks import DigitsNetwork, PlanNetwork
 
-__all__ = ["Machine"]
+__all__ = ["StudioTarget"]
 
 #: Seconds between two looks at the counters of a run.
 _LOOK = 0.2
@@ -52,7 +52,7 @@ class _Watched:
         return self._target.wait(tick=tick, **options)
 
 
-class Machine:
+class StudioTarget:
     """A target of the studio, opened when it is first used.
 
     Parameters
