@@ -2,6 +2,7 @@
 """Branches that an output joins: each fills the numbers of the machine, however far their ranges
 lie apart, and the host multiplies by what brings them back together."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -40,10 +41,10 @@ class _Branch:
 
     begin: int
     end: int
-    layer: object
+    layer: Affine | Conv | Dense
 
 
-def branches_scaled(graph, calibration):
+def branches_scaled(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
     """The graph with factors in those of its output ports that join branches of ranges far apart
     on their last axis, and without these factors in the branches' last layers.
 

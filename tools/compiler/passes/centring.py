@@ -2,6 +2,7 @@
 """Inputs and outputs far from zero: the host subtracts the mean of an input, and the first layers'
 biases make up for it; the last layers leave the mean of an output out, and the host adds it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -35,7 +36,7 @@ _FEWEST = 16
 _MOST_INPUTS, _MOST_ELEMENTS = 64, 1 << 25
 
 
-def centred(graph, calibration):
+def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph, dict[str, str]]:
     """The graph with offsets in those of its input ports that lie far from zero and whose readers
     can take them, and what stands against the others.
 
@@ -48,7 +49,7 @@ def centred(graph, calibration):
     -------
     (Graph, dict): port name -> why an input far from zero has no offset
     """
-    held = {}
+    held: dict[str, str] = {}
     for port in graph.inputs:
         values = to_graph(port, calibration[port.name])
         own = port.scale is not None or graph.tensors[port.tensor].scale is not None
@@ -63,7 +64,7 @@ def centred(graph, calibration):
     return graph, held
 
 
-def results_centred(graph, calibration):
+def results_centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
     """The graph with offsets in those of its output ports that lie far from zero and whose layers
     can leave them out; arguments as :func:`centred`'s."""
     own = [
@@ -102,7 +103,7 @@ def results_centred(graph, calibration):
     return graph
 
 
-def few_inputs(graph, calibration):
+def few_inputs(graph: Graph, calibration: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """As many of the calibration inputs as a run of the whole network has memory and time for."""
     size = sum(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
     count = max(2, min(_MOST_INPUTS, _MOST_ELEMENTS // max(size, 1)))

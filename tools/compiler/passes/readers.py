@@ -5,7 +5,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..graph import Affine, AveragePool, Conv, Dense, Gru, Lstm, MaxPool, Reshape, Slice, Transpose
+from ..graph import (
+    Affine,
+    AveragePool,
+    Conv,
+    Dense,
+    Graph,
+    Gru,
+    Lstm,
+    MaxPool,
+    Node,
+    Reshape,
+    Slice,
+    Transpose,
+)
 
 __all__ = ["Held", "without"]
 
@@ -14,7 +27,9 @@ class Held(Exception):
     """A layer that cannot take an offset: its name and why."""
 
 
-def without(graph, tensor, offset):
+def without(
+    graph: Graph, tensor: str, offset: np.ndarray
+) -> tuple[dict[str, Node], dict[str, np.ndarray]]:
     """What changes behind a tensor that holds ``offset`` [channels] less.
 
     Returns
@@ -27,7 +42,8 @@ def without(graph, tensor, offset):
     Held
         A layer that reads it cannot make up for it.
     """
-    nodes, offsets = {}, {tensor: offset}
+    nodes: dict[str, Node] = {}
+    offsets = {tensor: offset}
     for node in graph.nodes:
         known = [offsets.get(name) for name in node.inputs]
         if all(one is None for one in known):

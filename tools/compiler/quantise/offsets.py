@@ -12,13 +12,17 @@ input::
 The relu goes, and its result, which is never negative, fills the negative numbers too.
 """
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..graph import Conv, Dense, MaxPool
+from ..graph import Activation, Conv, Dense, Graph, MaxPool, Node
 from ..passes.readers import Held, without
+from ..quantised import Arithmetic
+from .scales import Scales, Sums
+from .statistics import Seen
 from .steps import WIDE, Wish, choose_step, saturating
 
 __all__ = [
@@ -45,7 +49,7 @@ def _is_relu(activation):
     return activation is not None and activation.function == "relu"
 
 
-def movable(graph, node, arithmetic, scales):
+def movable(graph: Graph, node: Node, arithmetic: Mapping[str, Arithmetic], scales: Scales) -> bool:
     """Whether the result of a layer may hold an offset less: it saturates, shares its scale with
     nothing that would not hold the offset less too, has a scale of few bits that nobody gives, and
     all that read it can make up for the offset."""
@@ -83,14 +87,14 @@ def _channels(graph, node):
     return shape[-1] if shape else 1
 
 
-def far_channels(seen, node):
+def far_channels(seen: Seen, node: Conv | Dense) -> np.ndarray:
     """Which channels of a layer's result an offset makes smaller beside the others: of a relu's
     those that never met its zero, else all; bool [channels]. ``seen``:
     :class:`~.statistics.Seen`."""
     return np.ones(len(seen.channel_low), bool) if node.activation is None else seen.channel_low > 0
 
 
-def without_middle(seen, node, far):
+def without_middle(seen: Seen, node: Conv | Dense, far: np.ndarray) -> Seen:
     """:class:`~.statistics.Seen` of a layer's result whose channels ``far`` hold their middle less.
 
     A relu's channel that meets its zero counts by its greatest value, though with its offset half
@@ -121,7 +125,13 @@ class Centred(Wish):
     middle : float64 [channels], midway between each channel's least and greatest value
     """
 
-    def __init__(self, plain, values, activation, partial=None):
+    def __init__(
+        self,
+        plain: Wish,
+        values: np.ndarray,
+        activation: Activation | None,
+        partial: Sums | None = None,
+    ):
         low, high = values.min(axis=0), values.max(axis=0)
         self.middle, self.relu = (low + high) / 2, activation is not None
         count = max(1, _SAMPLES // values.shape[1])
@@ -133,13 +143,13 @@ class Centred(Wish):
         super().__init__(plain.bits, [values - self.middle])
         self.layers, self.percentile = plain.layers, plain.percentile
 
-    def without_offset(self, plain):
+    def without_offset(self, plain: Wish) -> Wish:
         """The Wish ``plain`` of this tensor alone, without others of its group."""
         alone = copy(plain)
         alone.samples = [self._values]
         return alone
 
-    def offset(self, step):
+    def offset(self, step: float) -> np.ndarray:
         """Offset of each channel, float64 [channels], where the unit is ``step``."""
         return np.maximum(self.middle, (self.top + 1) * step) if self.relu else self.middle
 
@@ -175,7 +185,7 @@ class Chosen:
     offset: np.ndarray | None = None
 
 
-def choose(plain, centred):
+def choose(plain: Wish, centred: Centred) -> list[Chosen]:
     """A tensor without an offset and with one, and the second only if it loses much less: a list of
     :class:`Chosen`.
 
@@ -207,19 +217,19 @@ class Reader:
     with_offset: float
     without: float
 
-    def lost(self, chosen):
+    def lost(self, chosen: Chosen) -> float:
         """Mean of the squared error of its results: that of the tensor, and of their rounding."""
         room = self.without if chosen.offset is None else self.with_offset
         return self.gain * chosen.lost + np.square(max(room, self.size) / 128) / 12
 
 
-def is_worth_it(plain, centred, readers):
+def is_worth_it(plain: Chosen, centred: Chosen, readers: list[Reader]) -> bool:
     """Whether the offset gains more than the readers' partial sums lose by it, which begin at their
     bias; ``plain``, ``centred``: :class:`Chosen`; ``readers``: list of :class:`Reader`."""
     return all(one.lost(centred) < _SHARE * one.lost(plain) for one in readers)
 
 
-def moved(node, offset):
+def moved(node: Conv | Dense, offset: np.ndarray) -> Conv | Dense:
     """The layer whose result holds ``offset`` less; where it had a relu, saturation is the relu."""
     return replace(
         node,
