@@ -51,8 +51,8 @@ def _is_relu(activation):
 
 def movable(graph: Graph, node: Node, arithmetic: Mapping[str, Arithmetic], scales: Scales) -> bool:
     """Whether the result of a layer may hold an offset less: it saturates, shares its scale with
-    nothing that would not hold the offset less too, has a scale of few bits that nobody gives, and
-    all that read it can make up for the offset."""
+    nothing that would not hold the offset less too, has a scale of few bits that nobody gives and a
+    range that no model was trained for, and all that read it can make up for the offset."""
     numbers = arithmetic[node.name]
     if (
         not isinstance(node, Conv | Dense)
@@ -61,7 +61,7 @@ def movable(graph: Graph, node: Node, arithmetic: Mapping[str, Arithmetic], scal
         or node.activation is not None
         and not _is_relu(node.activation)
         or scales.width(node.output) >= WIDE
-        or node.output in scales.taken()
+        or node.output in scales.taken() | scales.quantised
         or node.output in scales.of
     ):
         return False

@@ -260,8 +260,7 @@ class _Quantiser:
             self.scales.choose(name, layer, activated(node, sums))
             return node
         plain = self.scales.wish(name, layer, activated(node, sums))
-        values = self.scales.cut(name, real).reshape(-1, real.shape[-1])
-        centred = Centred(plain, values, node.activation, sums)
+        centred = Centred(plain, real.reshape(-1, real.shape[-1]), node.activation, sums)
         tried = choose(plain, centred)
         if len(tried) > 1 and not is_worth_it(*tried, self._readers(node, tried[-1].offset)):
             tried.pop()

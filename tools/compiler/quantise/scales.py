@@ -80,6 +80,7 @@ class Scales:
     ----------
     of : dict, tensor name -> Scale, as far as chosen
     seen : dict, tensor name -> Seen, to be set before the first choice
+    quantised : names of the tensors that the model itself has quantised, taken over or not
     """
 
     def __init__(self, graph, backend, arithmetic, *, bits, percentile, note):
@@ -87,6 +88,11 @@ class Scales:
         self.groups = Groups(graph, arithmetic)
         self.bits = widths(graph, arithmetic, self.groups, bits)
         self.percentile = percentile
+        self.quantised = {
+            name
+            for name, tensor in graph.tensors.items()
+            if tensor.data is None and tensor.scale is not None
+        }
         self.of, self.seen, self._random = {}, {}, np.random.default_rng(2)
         self._given = {group: self._own(group) for group in self.groups.members}
 
@@ -176,18 +182,12 @@ class Scales:
     def _sample(self, name):
         """Elements of a tensor, cut as the model itself cuts them."""
         tensor = self.graph.tensors[name]
-        if tensor.data is not None:
-            return tensor.data.ravel()
-        return self.cut(name, self.seen[name].sample)
-
-    def cut(self, name, values):
-        """``values`` of a tensor that flows, cut as the model itself cuts them."""
-        tensor = self.graph.tensors[name]
-        if tensor.scale is None:
-            return values
+        sample = self.seen[name].sample if tensor.data is None else tensor.data.ravel()
+        if tensor.scale is None or tensor.data is not None:
+            return sample
         low = -(1 << tensor.bits - 1) if tensor.signed else 0
         return np.clip(
-            values,
+            sample,
             (low - tensor.zero_point) * tensor.scale,
             (low + (1 << tensor.bits) - 1 - tensor.zero_point) * tensor.scale,
         )
