@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line, ``quintet``. Each subcommand is a module of its own, imported when it is asked
-for."""
+"""The command line ``quintet``. Each subcommand is a module, imported only when it is run."""
 
 import argparse
 import importlib
 import os
 import sys
 import warnings
+from collections.abc import Sequence
+from typing import NoReturn
 
 from ..gateware.processes import ended_by_signals
 from .console import Console, show
@@ -61,7 +62,7 @@ _PLACES = {
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise _Usage(f"{message} (see {self.prog} --help)")
 
 
@@ -134,10 +135,24 @@ def _parse(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _arguments(argv[0], parser)
-    return module, parser.parse_args(argv[1:])
+    args, unknown = parser.parse_known_args(argv[1:])
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, parser)}")
+    return module, args
 
 
-def main(argv=None):
+def _meant(unknown, parser):
+    """The end of the message about arguments that a command does not have: the option that the
+    first of them may stand for."""
+    import difflib
+
+    options = [text for action in parser._actions for text in action.option_strings]
+    words = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    close = [name for word in words for name in difflib.get_close_matches(word, options, 1)]
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (:class:`~.errors.Exit`)."""
     if "_ARGCOMPLETE" in os.environ:  # the shell asks how a line may go on
         from .completion import complete
@@ -156,7 +171,7 @@ def main(argv=None):
         return _fail(str(error), Exit.BAD_INPUT, as_json)
     except SystemExit as error:  # argparse's --help
         show(end="")
-        return error.code or Exit.OK
+        return error.code if isinstance(error.code, int) else Exit.OK
     except KeyboardInterrupt as error:
         code = getattr(error, "code", Exit.INTERRUPTED)
         said = "interrupted" if code == Exit.INTERRUPTED else "terminated"

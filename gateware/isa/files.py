@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+from ..suggestions import suggestion
+
 __all__ = [
     "LARGEST",
     "MOST_ARRAY",
@@ -284,9 +286,7 @@ def _array_file(path, key, most):
         with _archive(path, file, size) as archive:
             keys = _keys(archive)
             if key not in keys:
-                raise FileError(
-                    path, f"has no array '{key}'; it has {', '.join(keys) or 'none'}", keys=keys
-                )
+                raise FileError(path, f"has no array '{key}'{suggestion(key, keys)}", keys=keys)
             entry = archive.getinfo(keys[key])
             # Other methods unpack more at once than they are asked for.
             if (

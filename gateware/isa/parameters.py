@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from ..suggestions import suggestion
 from .peaks import Peaks
 
 __all__ = [
@@ -227,13 +228,13 @@ class ParameterSpace:
         preset = preset or self.default_preset
         if preset not in self.presets:
             raise ParameterError(
-                f"{self.isa} has no preset {preset!r}; it has {', '.join(self.presets)}"
+                f"{self.isa} has no preset {preset!r}{suggestion(preset, self.presets)}"
             )
         given = {**self.presets[preset].values, **(overrides or {})}
         for name in given:
             if name not in self.parameters:
                 raise ParameterError(
-                    f"{self.isa} has no parameter {name!r}; it has {', '.join(self.parameters)}"
+                    f"{self.isa} has no parameter {name!r}{suggestion(name, self.parameters)}"
                 )
         values = {p.name: p.parse(given.get(p.name, p.default)) for p in self.parameters.values()}
         if self._check is not None:

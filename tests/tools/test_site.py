@@ -19,6 +19,8 @@ ROOT = Path(__file__).resolve().parents[2]
 READ = [
     DOCS / "index.md",
     DOCS / "boards.md",
+    DOCS / "comparison.md",
+    DOCS / "glossary.md",
     DOCS / "lessons.md",
     DOCS / "roadmap.md",
     DOCS / "reference" / "python.md",

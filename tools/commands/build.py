@@ -6,14 +6,21 @@ netlist is not what the virtual board is.
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
 
+from __future__ import annotations
+
+import argparse
 import time
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_folder
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", help="name of the board (quintet boards lists them)")
     parser.add_argument("isa", help="name of the core (quintet cores lists them)")
     add_sizes(parser)
@@ -67,7 +74,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     given = sizes(args)
     if args.out is not None:
         check_folder(args.out)

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Disassemble a program: what it prints assembles to the same bytes."""
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import Exit
 from ..examples import user_path
 from ..options import add_sizes, open_named_room, sizes
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("isa", help="name of the core")
     parser.add_argument("binary", metavar="BIN", help="the program, in any form of the ISA")
     parser.add_argument(
@@ -18,7 +25,7 @@ def arguments(parser):
     add_sizes(parser)
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     room = open_named_room(args.isa)
     given = sizes(args)
     if args.out is not None:

@@ -2,16 +2,23 @@
 """Build every board and core that fit together, into one table. An interrupted run goes on where it
 was."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from ..errors import Exit, InputError
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Exit, InputError, suggestion
 from ..outputs import check_folder
+
+if TYPE_CHECKING:
+    from ..console import Console
 
 #: Placements of one cell; a thousand take weeks.
 MOST_SEEDS = 1000
 
 
-def arguments(parser):
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", dest="folder", metavar="DIR", default="out/matrix", help="where (default: out/matrix)"
     )
@@ -50,7 +57,7 @@ def arguments(parser):
     parser.add_argument("--list", action="store_true", help="only say what would be built")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from functools import partial
 
     from ... import boards, gateware
@@ -70,6 +77,13 @@ def run(args, console):
         args.link,
     )
     if args.preset:
+        presets = list(dict.fromkeys(cell.preset for cell in todo))
+        for name in args.preset:
+            if name not in presets:
+                raise InputError(
+                    f"--preset {name}: none of these boards and cores has it"
+                    + suggestion(name, presets, "there are")
+                )
         todo = [cell for cell in todo if cell.preset in args.preset]
     if not todo:
         raise InputError("no board and core fit what was asked for")

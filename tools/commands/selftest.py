@@ -5,15 +5,22 @@ Takes up to a minute, overwrites main memory, and says of what is sick what to t
 if anything is. A virtual board can be tested too.
 """
 
+from __future__ import annotations
+
+import argparse
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from ..console import is_terminal
 from ..errors import Exit
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="a port, auto, or sim:BOARD/ISA")
     parser.add_argument(
         "--report", metavar="FILE", help="write all of it, to be sent to others, as JSON"
@@ -21,7 +28,7 @@ def arguments(parser):
     parser.add_argument("--yes", action="store_true", help="ask nothing: nobody looks at the LED")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..link.errors import LinkError
     from ..selftest import SelfTest
     from ..selftest.ladder import explain_silence

@@ -6,11 +6,19 @@ Says where, once it is there, and serves until it is interrupted (ctrl-C), one p
 The board keeps its memory and its core between them, as a physical one does.
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import Exit, InputError, TargetError
 from ..outputs import check_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", metavar="TARGET", help="sim:BOARD/ISA, with ?preset=.., ?param=.. and ?link=wire"
     )
@@ -29,7 +37,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..targets.names import parse_target
     from ..targets.serial_port import public_name
 
@@ -48,7 +56,9 @@ def run(args, console):
     from ..serve import PtyEndpoint, SocketEndpoint, serve
     from ..targets.sim import open_board_of
 
-    endpoint = SocketEndpoint(*address, token=token) if address else PtyEndpoint(args.link)
+    endpoint: SocketEndpoint | PtyEndpoint = (
+        SocketEndpoint(address[0], address[1], token) if address else PtyEndpoint(args.link)
+    )
     try:
         with console.progress() as progress:
             board = open_board_of(parsed, progress)

@@ -6,11 +6,19 @@ cycles of the core over its clock: the link and what the host computes are not i
 it is interrupted (ctrl-C). See docs/guides/mlperf.md.
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import Exit, InputError, TargetError
 from ..outputs import check_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     from .benchmarks import BENCHMARKS
 
     parser.add_argument("plan", help="the folder that quintet compile wrote")
@@ -41,7 +49,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..compiler.plan import load_plan
     from ..compiler.session import Session
     from ..targets import open_target

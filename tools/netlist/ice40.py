@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""iCE40: yosys' netlist after synthesis, as a :class:`~.netlist.Netlist`."""
+"""Reader of iCE40 netlists: yosys' netlist after synthesis, as a :class:`~.netlist.Netlist`."""
 
 import re
 from fractions import Fraction
+from pathlib import Path
 
 from .netlist import (
     ASYNCHRONOUS,
@@ -12,6 +13,7 @@ from .netlist import (
     LOW,
     RESET_TO_1,
     HardCell,
+    Netlist,
     NetlistError,
     Pad,
     PLLCell,
@@ -76,8 +78,8 @@ _MAC16_PINS = (
 )
 
 
-def read_ice40(path):
-    """The netlist in yosys' JSON at ``path``.
+def read_ice40(path: str | Path) -> Netlist:
+    """Reads yosys' JSON at ``path``.
 
     Raises
     ------

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hooks of MkDocs (``mkdocs.yml``). Documents are written to be read on a forge as well, where
-links lead to sources; a site has no sources, so such a link keeps its words alone."""
+"""MkDocs hooks (``mkdocs.yml``). On the site, which has no sources, links from documents to sources
+become plain words."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 __all__ = ["on_page_markdown", "on_startup", "without_references", "without_sources"]
 
@@ -15,7 +16,7 @@ PACKAGE = ROOT / "out" / "package" / "quintet"
 _LINK = re.compile(r"\[([^\]\[]*)\]\((?![a-z]+:|#)([^)\s#]*)(?:#[^)\s]*)?\)")
 
 
-def without_sources(text, folder):
+def without_sources(text: str, folder: Path) -> str:
     """``text`` of a document in ``folder`` without links to files outside ``docs/`` and to
     folders."""
 
@@ -32,9 +33,9 @@ def without_sources(text, folder):
     return _LINK.sub(kept, text)
 
 
-def without_references(text):
-    """``text`` in which neighbouring brackets, as of ``x[i][j]`` or ``NAME [a] [b]``, are no
-    references: documents have none of that kind. Code stays as it is."""
+def without_references(text: str) -> str:
+    """``text`` with neighbouring brackets escaped, as of ``x[i][j]`` or ``NAME [a] [b]``, which
+    MkDocs would read as references. Code stays as it is."""
     pieces = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.S | re.M)
     return "".join(
         piece if number % 2 else re.sub(r"\](\s?)\[", r"]\1\\[", piece)
@@ -42,7 +43,8 @@ def without_references(text):
     )
 
 
-def on_startup(**_):
+def on_startup(**_: Any) -> None:
+    """Hook of MkDocs: makes the package available to mkdocstrings under its installed name."""
     PACKAGE.mkdir(parents=True, exist_ok=True)
     for name, place in {
         "__init__.py": "tools/package/__init__.py",
@@ -52,5 +54,6 @@ def on_startup(**_):
             (PACKAGE / name).symlink_to(ROOT / place)
 
 
-def on_page_markdown(markdown, page, **_):
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Hook of MkDocs: the text of a page for the site."""
     return without_references(without_sources(markdown, (DOCS / page.file.src_uri).parent))

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pages of bitstreams: one build, and a matrix of them."""
+"""Report pages of bitstreams: one build, and a matrix of builds."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from ..build.logs import TITLES
 from . import charts, pieces
@@ -18,7 +20,7 @@ _CELL = re.compile(
 )
 
 
-def build_page(data):
+def build_page(data: Mapping[str, Any]) -> Page:
     """The :class:`~.page.Page` of a build's report."""
     clocks, isa = data.get("clocks") or {}, data.get("isa") or "no core"
     page = Page(
@@ -212,10 +214,10 @@ def _roof(data, isa):
     yield pieces.roofline([(roof, [])], "") if roof.bytes else text(describe(roof))
 
 
-def matrix_page(data):
+def matrix_page(data: Mapping[str, Any]) -> Page:
     """The :class:`~.page.Page` of a matrix of builds."""
     cells = data["cells"]
-    states = {}
+    states: dict[str, int] = {}
     for cell in cells:
         state = cell["state"].partition(":")[0]
         states[state] = states.get(state, 0) + 1

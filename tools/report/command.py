@@ -8,10 +8,20 @@ input), or the folder of a plan, a build or a matrix. Needs the extra "report" (
 install altair vl-convert-python).
 """
 
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "result",
         help=(
@@ -28,7 +38,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> None:
     check_output(args.out)
     from .reading import read_result
 
@@ -38,8 +48,8 @@ def run(args, console):
     console.result({"page": args.out, "kind": found.kind, "bytes": made})
 
 
-def write_page(path, kind, data):
-    """Write the page of a result of ``kind``; returns its bytes.
+def write_page(path: str | Path, kind: str, data: Mapping[str, Any]) -> int:
+    """Writes the page of a result of ``kind``; returns its bytes.
 
     Raises
     ------

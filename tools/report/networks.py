@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pages of networks: a compiled one, one that has run, and one on several cores side by side."""
+"""Report pages of networks: a compiled network, one that has run, and one on several cores side by
+side."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ..targets.ceilings import moved
 from . import charts, pieces
@@ -117,7 +121,7 @@ def _plan_facts(data, *more):
     )
 
 
-def plan_page(data):
+def plan_page(data: Mapping[str, Any]) -> Page:
     """The :class:`~.page.Page` of a compiled network: all cycles are estimates."""
     page = Page(
         f"{data['network']} for {data['isa']}",
@@ -133,7 +137,7 @@ def plan_page(data):
             ("time of an input", f"{cycles / clock * 1e3:.3f} ms" if clock else None),
         ),
         _host(rows),
-        items(data.get("notes")),
+        items(data.get("notes") or ()),
     )
     roof = pieces.roof_of(data["isa"], data.get("ceilings"))
     point = Point("an input", "network", data["macs"], cycles, sum(row["bytes"] for row in rows))
@@ -150,8 +154,8 @@ def plan_page(data):
     return page
 
 
-def infer_page(data):
-    """The :class:`~.page.Page` of what ``quintet infer --json`` prints; with ``--layers`` it has
+def infer_page(data: Mapping[str, Any]) -> Page:
+    """The :class:`~.page.Page` of the output of ``quintet infer --json``; with ``--layers`` it has
     the layers, each as a point."""
     counters, inputs, rows = data["counters"], max(data["inputs"], 1), data.get("layers") or []
     cycles, clock, rates = (
@@ -247,8 +251,8 @@ def infer_page(data):
     return page
 
 
-def compare_page(data):
-    """The :class:`~.page.Page` of what ``quintet compare --json`` prints."""
+def compare_page(data: Mapping[str, Any]) -> Page:
+    """The :class:`~.page.Page` of the output of ``quintet compare --json``."""
     from ..compiler.results.comparison import comparison_of, comparison_rows
 
     found = comparison_of(data)

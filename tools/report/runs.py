@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page of a job's run."""
+"""Report page of a job's run."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ..jobs.report import time_text
 from ..targets.ceilings import moved
@@ -20,8 +23,8 @@ def _point(name, kind, counters, ceilings):
     )
 
 
-def run_page(data):
-    """The :class:`~.page.Page` of what ``quintet run --json`` prints."""
+def run_page(data: Mapping[str, Any]) -> Page:
+    """The :class:`~.page.Page` of the output of ``quintet run --json``."""
     counters, ceilings = data["counters"], data.get("ceilings") or {}
     cycles, clock = counters.get("cycles"), ceilings.get("clock_hz") or data.get("clock_hz")
     page = Page(f"{data['isa']} on {data['target']}", f"a run that ended {data['status']}")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from ..errors import TargetError, suggestion
+from .base import Target
 from .serial_port import open_port, port_options, public_name
 
 __all__ = ["TargetName", "open_target", "parse_target", "public_name"]
@@ -15,8 +17,8 @@ SIM_OPTIONS = ("link", "load", "on_chip", "trace", "trace_from")
 
 @dataclass(frozen=True)
 class TargetName:
-    """A target's name, taken apart. ``kind`` is ``"model"``, ``"sim"`` or ``"board"`` (then
-    ``port`` says where)."""
+    """A parsed target name. ``kind`` is ``"model"``, ``"sim"`` or ``"board"`` (then ``port`` is the
+    port's name)."""
 
     text: str
     kind: str
@@ -28,8 +30,8 @@ class TargetName:
     port: str | None = None
 
 
-def parse_target(text):
-    """Take ``text`` apart without opening anything.
+def parse_target(text: str) -> TargetName:
+    """Parses a target's name without opening anything.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def _split(text):
     place, mark, query = text.partition("?")
     if mark and not query:
         raise _refused(
-            text, "nothing behind the question mark; expected preset=name or param=value"
+            text, "expected preset=name or param=value after the question mark, found nothing"
         )
     return place, query
 
@@ -122,8 +124,8 @@ def _parse_sim(text):
     )
 
 
-def open_target(name, progress=None):
-    """Open the target ``name`` (docs/reference/command-line.md, "Targets").
+def open_target(name: str, progress: Callable[[str], object] | None = None) -> Target:
+    """Opens the target ``name`` (docs/reference/command-line.md, "Targets").
 
     Parameters
     ----------
@@ -131,7 +133,7 @@ def open_target(name, progress=None):
         ``model``, ``model:<isa>?preset=..&param=..``,
         ``sim:<board>/<isa>?preset=..&param=..&link=wire``, a serial port (``/dev/ttyUSB0``,
         ``COM3``), ``socket://host:port`` or ``auto``
-    progress : callable(str), optional; told what takes long (compiling a virtual board)
+    progress : callable(str), optional; receives what takes long (compiling a virtual board)
 
     Raises
     ------
@@ -151,4 +153,4 @@ def open_target(name, progress=None):
         from .sim import open_sim
 
         return open_sim(parsed, progress)
-    return open_port(parsed.port)
+    return open_port(parsed.port or parsed.text)

@@ -33,5 +33,6 @@ MEASURES = {
         ("p64", "p128"),
         _MEMORIES,
         tuple(n for n in NETWORKS if n != "W10"),
+        default_names=("W5",),
     ),
 }

@@ -181,7 +181,7 @@ def layer_rows(choice):
     for build in choice.presets:
         params = build_params(build)
         for memory in choice.memories:
-            for workload in choice.only or ("W5",):
+            for workload in choice.only:
                 for schedule in (True, False):
                     yield from _layers(
                         machines[build, memory], workload, schedule, SPACE.peaks(params).macs

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model's file, read and checked: nodes with plain attributes, constants as arrays. The only
-module that knows the package onnx."""
+"""Parser of a model's file: checked nodes with plain attributes, constants as arrays. The only
+module that uses the package onnx."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -36,33 +38,33 @@ class Node:
     name: str
     operator: str
     domain: str
-    inputs: list
-    outputs: list
-    attributes: dict
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Value:
-    """An input or output: ``shape`` has a number, a name or ``None`` for each axis, or is ``None``
-    where the model does not say it."""
+    """An input or output of the model: ``shape`` has a number, a name or ``None`` for each axis, or
+    is ``None`` if the model does not give it."""
 
     name: str
     dtype: np.dtype
-    shape: tuple | None
+    shape: tuple[int | str | None, ...] | None
 
 
 @dataclass
 class Model:
-    """A model's graph, nodes in an order in which each follows those whose results it reads;
-    ``refused``: name -> reason, of nodes that are not ONNX's."""
+    """A model's graph with nodes in execution order; ``refused``: name -> reason, of nodes that are
+    not ONNX's."""
 
     name: str
     opset: int
-    nodes: list = field(default_factory=list)
-    inputs: list = field(default_factory=list)
-    outputs: list = field(default_factory=list)
-    constants: dict = field(default_factory=dict)
-    refused: dict = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 #: What exporters call every graph: PyTorch's two, and none at all. The file's name says more.
@@ -87,22 +89,16 @@ def _first_line(error):
     )
 
 
-def read_model(path):
-    """:class:`Model` out of the file at ``path``. Raises :class:`OnnxError`, or NoDeviceError where
-    onnx is not installed."""
-    path = Path(user_path(path))
+def read_model(path: str | Path, content: bytes | None = None) -> Model:
+    """Reads the file at ``path`` into a :class:`Model`, or ``content``, which ``path`` then stands
+    for in messages. Raises :class:`OnnxError`, or NoDeviceError if onnx is not installed."""
     onnx = _onnx()
+    if content is None:
+        path = Path(user_path(path))
+        content = _read(path)
+    path = Path(path)
     from google.protobuf.message import DecodeError
 
-    try:
-        if (size := path.stat().st_size) > _MOST_BYTES:
-            raise OnnxError(
-                f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the "
-                f"weights as external data"
-            )
-        content = path.read_bytes()
-    except OSError as error:
-        raise OnnxError(f"{path}: {error.strerror or error}") from None
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(content)
@@ -112,6 +108,22 @@ def read_model(path):
     if not whole:
         other = other_format(path.name, content)
         raise OnnxError(f"{path}: {other or 'no ONNX model, or a truncated one'}")
+    return _checked(path, onnx, proto)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise OnnxError(
+                f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the "
+                f"weights as external data"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise OnnxError(f"{path}: {error.strerror or error}") from None
+
+
+def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
     opset = _opset(path, onnx, proto)
     if not proto.graph.node:
         raise OnnxError(f"{path}: the graph is empty")

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model's nodes, one after the other, into the graph's; what cannot be taken is collected and
-listed as a whole."""
+"""Translation of a model node by node into a graph; unsupported nodes are collected and reported
+together."""
+
+from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .draft import MOST_ELEMENTS, Draft
 from .errors import OnnxError, Refused, listed
@@ -13,6 +17,9 @@ from .orders import wanted_order
 from .reading import read_model
 from .step import Step
 from .views import Constant, View
+
+if TYPE_CHECKING:
+    from ..graph import Graph
 
 __all__ = ["import_onnx"]
 
@@ -32,8 +39,9 @@ _EMPTY_OPERANDS = {"Resize"}
 _UNKNOWN = object()
 
 
-def import_onnx(path):
-    """Graph of the model at ``path``.
+def import_onnx(path: str | Path, content: bytes | None = None) -> Graph:
+    """Imports the model at ``path``, or the model in ``content``, which ``path`` then stands for in
+    messages.
 
     Raises
     ------
@@ -42,7 +50,7 @@ def import_onnx(path):
     NoDeviceError
         The package onnx is not installed.
     """
-    return _Translation(path, read_model(path)).graph()
+    return _Translation(path, read_model(path, content)).graph()
 
 
 class _Translation:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The golden model of Template. Pure Python and numpy."""
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
 from quintet.gateware.isa.model import Model as GoldenModel
-from quintet.gateware.isa.outcome import RunFault
+from quintet.gateware.isa.outcome import Outcome, RunFault
 
 from .isa import ISA
 
@@ -12,12 +14,19 @@ __all__ = ["Model"]
 
 
 class Model(GoldenModel):
+    """The golden model: runs a program on the accumulator and main memory."""
+
     ISA = ISA
 
-    def reset(self):
+    def reset(self) -> None:
         self.acc = 0
 
-    def run(self, registers, cycle_limit=None, trace=None):
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
         self.take_registers(registers, trace)
         self.reset()
         counts = dict.fromkeys(("instructions", "operations", "bytes_read", "bytes_written"), 0)

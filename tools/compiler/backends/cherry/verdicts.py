@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes Cherry runs, and how."""
+"""Support checks of Cherry."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ...graph import (
     Activation,
@@ -8,6 +11,7 @@ from ...graph import (
     Binary,
     Conv,
     Dense,
+    Graph,
     Gru,
     LayerNorm,
     Lstm,
@@ -41,8 +45,8 @@ _BINARY = ("add", "sub", "mul", "div")
 _REDUCES = ("mean", "sum", "max")
 
 
-def verdict(graph, node: Node, params):
-    """:class:`~quintet.tools.compiler.backends.base.Verdict` on a node for a build."""
+def verdict(graph: Graph, node: Node, params: Mapping[str, Any]) -> Verdict:
+    """Support check of a node for a build."""
     if not Decomposer.takes(node):
         return Verdict(NO, f"{node.kind}: no kernel")
     for tensor in (*node.inputs, node.output):

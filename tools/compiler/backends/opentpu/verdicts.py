@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes OpenTPU runs, and how; what stands in the way of the others."""
+"""Support checks of OpenTPU."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
@@ -239,8 +241,8 @@ def _boards_with_norm():
     return found
 
 
-def verdict(graph, node, params):
-    """:class:`~..base.Verdict` on a node for build parameters ``params``."""
+def verdict(graph: g.Graph, node: g.Node, params: Mapping[str, Any]) -> Verdict:
+    """Support check of a node for build parameters ``params``."""
     if not params["ext_norm"]:
         return Verdict(
             NO,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators that are made of others: what a machine has of these it does, the rest may go to the
-host."""
+"""Translators of composite operators, expressed by simpler nodes; those that a core does not
+support may go to the host."""
 
 from math import pi, sqrt
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators element by element: activations, and arithmetic of two operands that are broadcast."""
+"""Translators of elementwise operators: activations, and arithmetic of two broadcast operands."""
 
 import numpy as np
 
 from ...graph import Activation, Binary
 from ..errors import Refused
-from ..step import operator
+from ..step import Step, operator
 from ..views import Constant, View
 
 _PLAIN = {
@@ -73,9 +73,16 @@ def _limit(step):
     return step.draft.same(Activation, step.flowing(at), step.output, function="clip", **limits)
 
 
-def binary(step, function, first, second, output, part=""):
-    """View of ``function`` of two operands, each a View or a :class:`Constant`, broadcast as numpy
-    does it."""
+def binary(
+    step: Step,
+    function: str,
+    first: View | Constant,
+    second: View | Constant,
+    output: str | None,
+    part: str = "",
+) -> View:
+    """Adds ``function`` of two operands, broadcast by numpy's rules, and returns the view of its
+    result."""
     draft, operands = step.draft, [first, second]
     try:
         lengths = np.broadcast_shapes(first.lengths, second.lengths)

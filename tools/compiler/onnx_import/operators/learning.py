@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators of ai.onnx.ml that scikit-learn's converters write around linear models and
+"""Translators of ai.onnx.ml operators that scikit-learn's converters emit around linear models and
 perceptrons."""
 
 import numpy as np

@@ -1,33 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of matrices. A constant factor makes a dense layer; what stands in another order in the
-graph's tensor is permuted in the weights."""
+"""Translators of matrix products. A constant factor makes a dense layer, whose weights are permuted
+to the order of the graph's tensor."""
 
+from collections.abc import Iterable
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ...graph import Conv, Dense, MatMul
 from ...shapes import node_shape
 from ..errors import Refused
-from ..step import operator
+from ..step import Step, operator
 from ..views import Constant, View
 from .elementwise import binary
 from .windows import weight_steps
 
 
-def dense(step, view, weights, bias, scale, output):
-    """View of rows times ``weights`` [out, features]: the model's last axis by itself, for each
-    element of the others."""
+def dense(
+    step: Step,
+    view: View,
+    weights: np.ndarray,
+    bias: np.ndarray | None,
+    scale: np.ndarray | None,
+    output: str | None,
+) -> View:
+    """Adds a dense layer of ``weights`` [out, features] on the model's last axis and returns the
+    view of its result."""
     draft, lengths = step.draft, view.lengths
     if not lengths or lengths[-1] != weights.shape[1]:
         raise Refused(f"weights for {weights.shape[1]} features on a tensor of shape {lengths}")
-    attributes = {"weights": weights, "bias": bias, "weight_scale": scale}
+    attributes: dict[str, Any] = {"weights": weights, "bias": bias, "weight_scale": scale}
     long = [axis for axis, length in enumerate(lengths[:-1]) if length > 1]
-    units = [()] * (len(lengths) - 1)
+    units: list[tuple[int, ...]] = [()] * (len(lengths) - 1)
     if not long:
         # The layer reads the tensor in its own order: so must the weights be.
         inner = weights.reshape(len(weights), *(view.shape[axis] for axis in view.flat))
-        order = np.argsort(view.flat) if view.flat else []
+        order: Iterable[int] = np.argsort(view.flat) if view.flat else []
         attributes["weights"] = np.ascontiguousarray(
             inner.transpose(0, *(int(at) + 1 for at in order)).reshape(len(weights), -1)
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Normalisations."""
+"""Translators of normalisations."""
 
 from math import prod
 

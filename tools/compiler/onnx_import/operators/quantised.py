@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""QuantizeLinear and DequantizeLinear: the graph stays in real numbers, its tensors learn on which
-grid they lie."""
+"""Translators of QuantizeLinear and DequantizeLinear: the graph keeps real numbers, its tensors
+record the quantisation grid."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LSTM and GRU: one node a direction, two directions joined by Concat."""
+"""Translators of LSTM and GRU: one node per direction; two directions are concatenated."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators that move or pick elements. Most change how a tensor is seen and add nothing to the
-graph."""
+"""Translators of operators that move or select elements. Most only change a tensor's view and add
+nothing to the graph."""
 
 from dataclasses import replace
 from math import prod

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Convolutions, pools and padding. Maps of one axis (signals) become maps of one row."""
+"""Translators of convolutions, pools and padding. Signals of one axis become maps of one row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...graph import AveragePool, Conv, MaxPool, Pad
 from ..errors import Refused
 from ..step import operator
+
+if TYPE_CHECKING:
+    from ..views import Constant
 
 
 class _Window:
@@ -129,9 +136,9 @@ def _conv(step):
     return _seen(step, result, len(lengths))
 
 
-def weight_steps(constant, axis):
-    """Step of the weights of every output channel (``axis``) of a quantised constant, ``None``
-    where they have none or another grouping."""
+def weight_steps(constant: Constant, axis: int) -> np.ndarray | None:
+    """Scale of the weights of every output channel (``axis``) of a quantised constant, float64
+    [out]; ``None`` if it has none or groups channels otherwise."""
     if constant.grid is None:
         return None
     scale, out = np.asarray(constant.grid.scale, np.float64), constant.data.shape[axis]
