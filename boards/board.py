@@ -321,7 +321,7 @@ class Board:
             This board has not got it.
         """
         if link not in LINKS:
-            raise ValueError(f"Link must be one of {', '.join(LINKS)}, not {link!r}")
+            raise ValueError(f"link = {link!r}: expected one of {', '.join(LINKS)}")
         if link not in self.links:
             from . import BoardError
 
@@ -442,9 +442,8 @@ class Board:
                 continue
             return on_chip, beat
         raise ParameterError(
-            f"{room.name} {preset} cannot have on-chip memory on {self.name}: its engine takes "
-            f"no beats of "
-            f"{' or '.join(map(str, beats))} bytes"
+            f"{room.name} {preset} cannot have on-chip memory on {self.name}: its engine "
+            f"supports no beats of {' or '.join(map(str, beats))} bytes"
         )
 
     def _check_baud(self, port, clock_hz):
@@ -567,13 +566,13 @@ class Board:
                 memory=memory,
                 room=room,
                 preset=preset,
-                params=params,
+                params=None if params is None else dict(params),
                 family=family,
                 link=port.info | {"kind": link},
                 uartbone=link == "uartbone",
                 pipelined=self.family == "ecp5",
                 shared_clock=domain is not None and beside is None,
-                domain_hz=None if beside is None else round(clocks.settings.further_hz),
+                domain_hz=clocks.domain_hz if beside is not None else None,
                 clocking=clocks,
             )
         except ParameterError:

@@ -43,6 +43,12 @@ class Clocking:
         """Main clock in Hz, as the PLL really makes it."""
         return round(self.settings.output_hz)
 
+    @property
+    def domain_hz(self) -> int | None:
+        """Second clock in Hz, as the PLL really makes it; ``None``: there is none."""
+        further = self.settings.further_hz
+        return None if further is None else round(further)
+
 
 def _settings(board, asked_hz, further_hz):
     make = ecp5_settings if board.family == "ecp5" else ice40_settings

@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
 from ..gateware.memory.sdram.phy import SDRAMPhy
+from ..gateware.memory.sram.parts import find_sram
 from ..gateware.memory.sram.phy import SRAMPhy
 from ..gateware.primitives.pll import PLL
 from .clocking import USB_HZ
@@ -174,7 +175,7 @@ class BoardTop(Elaboratable):
             self._sdram(m, platform, pll)
         elif board.memory.kind == "SRAM":
             phy = m.submodules.phy = SRAMPhy(
-                part=board.memory.part,
+                part=find_sram(board.memory.part),
                 ports=platform.request(board.memory.resource, dir="-"),
                 family=board.family,
             )

@@ -57,7 +57,7 @@ def add_kept(parser: argparse.ArgumentParser, file: str, what: str) -> None:
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on where an interrupted run into the same folder ended",
+        help="continue an interrupted run into the same folder",
     )
 
 

@@ -81,7 +81,7 @@ def _check_writable(folder, path, option):
 def write_output(path: str | os.PathLike[str], data: bytes) -> None:
     """Writes one file, whole or not at all."""
     try:
-        write_whole(path, data)
+        write_whole(Path(path), data)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 

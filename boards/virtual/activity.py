@@ -79,14 +79,17 @@ class ActivityProbe(wiring.Component):
     """
 
     def __init__(self, *, soc: SoC) -> None:
-        self.soc, self.rows = soc, rows_of(soc.core)
+        if soc.core is None:
+            raise ValueError("a SoC without a core has no activity")
+        self.soc, self.core = soc, soc.core
+        self.rows = rows_of(self.core)
         super().__init__(
             {"flags": Out(9).array(len(self.rows)), "number": Out(32).array(len(self.rows))}
         )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        own, counting = self.soc.core.engine.activity(), self.soc.core.control.counting
+        own, counting = self.core.engine.activity(), self.core.control.counting
         activity = {**self._shell(m), **own}
         shown: dict[str, Signal] = {}
         for k, (flags, number) in enumerate(zip(self.flags, self.number, strict=True)):

@@ -138,7 +138,7 @@ class CoreBench(Simulation):
     ) -> None:
         room = open_room(isa) if isinstance(isa, str) else isa
         if ports not in ("bare", "shell"):
-            raise ValueError(f"ports must be bare or shell, not {ports!r}")
+            raise ValueError(f"ports = {ports!r}: expected bare or shell")
         self.isa = room.isa.ISA
         self.params = room.params.SPACE.resolve(preset, overrides)
         self.beat_bytes = beat_bytes
@@ -172,7 +172,7 @@ class CoreBench(Simulation):
         with the seed."""
         values = _Behaviour(**{f.name: getattr(behaviour, f.name) for f in fields(Behaviour)})
         if behaviour.latency < 1 or behaviour.depth < 1 or behaviour.answers < 1:
-            raise ValueError("latency, depth and answers must be at least 1")
+            raise ValueError(f"{behaviour}: expected latency, depth and answers of at least 1")
         if port < 0:
             self._behaviours = {}
         self._behaviours[port] = (seed, values)

@@ -8,11 +8,12 @@ import ctypes
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...gateware.cores import open_room
 from .. import open_board
 from ..board import UARTLink
+from ..clocking import Clocking
 from .compile import build_library
 from .native import Functions, SimulatedBoard
 from .simulation import Simulation
@@ -234,7 +235,7 @@ class VirtualBoard(SimulatedBoard):
         before: Callable[[BoardSimulation], object] | None = None,
     ) -> None:
         if link not in ("bytes", "wire", "uartbone"):
-            raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
+            raise ValueError(f"link = {link!r}: expected bytes, wire or uartbone")
         port = board.port_of("uart") if link == "wire" else None
         baud = port.baud if isinstance(port, UARTLink) else None
         self.soc, self.clock_hz = soc, soc.clock_hz
@@ -269,13 +270,15 @@ class VirtualBoard(SimulatedBoard):
             config.address_bits = top.part.address_bits
             config.too_fast = soc.clock_hz > replace(top.part, **(part_changes or {})).max_hz
         elif top.part is not None:
+            known = cast(Clocking, soc.clocking).sdram
+            assert known is not None
             # Changes, or another path of the clock, make a chip that differs from what the
             # controller was told (tests).
             describe_chip(
                 config,
                 soc,
                 replace(top.part, **(part_changes or {})),
-                path or soc.clocking.sdram.path,
+                path or known.path,
             )
         config.reset_cycles = self.reset_cycles = reset_cycles
         if before is not None:

@@ -21,7 +21,7 @@ from ...gateware.isa.parameters import elaborating
 from ...gateware.processes import run_child
 from ...gateware.shell.settle import settle
 from .cache import BuildCache
-from .pace import Pace
+from .compile_rate import CompileRate
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .registers import register_table, write_registers
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
@@ -322,7 +322,9 @@ def build_library(
         for name in ("design.h", "design.cc", "features.hpp", "ports.hpp", "register_table.hpp"):
             (folder / name).write_bytes((generated / name).read_bytes())
         size = (generated / "design.cc").stat().st_size
-        with Pace(cache.folder, compiler.identity).told(say, "compiling C++ to a library", size):
+        with CompileRate(cache.folder, compiler.identity).reported(
+            say, "compiling C++ to a library", size
+        ):
             _run(
                 [
                     *compiler.command,

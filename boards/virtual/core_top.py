@@ -4,7 +4,6 @@ memory port exposed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from amaranth import Module
@@ -34,7 +33,7 @@ class ShellCore(wiring.Component):
         self,
         *,
         room: Room,
-        params: Mapping[str, Any],
+        params: dict[str, Any],
         beat_bytes: int,
         memory_size: int,
         family: str | None = None,
@@ -74,7 +73,7 @@ class BareCore(wiring.Component):
         self,
         *,
         room: Room,
-        params: Mapping[str, Any],
+        params: dict[str, Any],
         beat_bytes: int,
         memory_size: int,
         family: str | None = None,

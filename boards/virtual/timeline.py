@@ -87,7 +87,7 @@ class TimelineRecorder:
     ) -> None:
         if begin < 0 or (end is not None and end <= begin):
             raise ValueError(
-                f"A window must begin at 0 or later and end behind its begin, not {begin} to {end}"
+                f"window {begin} to {end}: expected a begin of 0 or more and an end after it"
             )
         if board.soc.core is None:
             raise TimelineError("a board without a core has no timeline")

@@ -183,7 +183,7 @@ def build(
     from ...gateware.cores import open_room
 
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise BuildError(f"seed must be a number from 0, not {seed!r}")
+        raise BuildError(f"seed = {seed!r}: expected a number of 0 or more")
     started = time.monotonic()
     board = open_board(board)
     room = open_room(isa) if isa else None

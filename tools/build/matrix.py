@@ -221,7 +221,7 @@ def run_matrix(
         Cell key -> result, for all cells of ``todo``.
     """
     if workers < 1:
-        raise InputError(f"--workers must be at least 1, not {workers}")
+        raise InputError(f"--workers {workers}: expected at least 1")
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -23,16 +23,14 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("isa", help="name of the core")
     parser.add_argument("source", metavar="SRC", help="the program")
-    parser.add_argument(
-        "-o", dest="out", metavar="OUT", required=True, help="where to put the result"
-    )
+    parser.add_argument("-o", dest="out", metavar="OUT", required=True, help="output file")
     parser.add_argument(
         "--pass",
         dest="passes",
         metavar="NAME",
         action="append",
         default=[],
-        help="rewrite the program, as the ISA can (an unknown name lists them); may be repeated",
+        help="pass that rewrites the program (an unknown name lists them); may be repeated",
     )
     add_sizes(parser)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("board", nargs="?", help="one board, with everything known of it")
+    parser.add_argument("board", nargs="?", help="one board, with all its properties")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build a bitstream, with a report of clock and area. Exit code 1 if the clock asked for was not
+"""Build a bitstream, with a report of clock and area. Exit code 1 if the requested clock was not
 reached, or a path between two clocks is longer than a period of the first, or, with --check, the
-netlist is not what the virtual board is.
+netlist differs from the virtual board.
 
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
@@ -53,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--limit",
         type=float,
         metavar="MINUTES",
-        help="stop the tools after so long (default: never)",
+        help="time limit for the tools (default: none)",
     )
     parser.add_argument(
         "--router",

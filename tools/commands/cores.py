@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""List the cores: what they are, their parameters and their presets."""
+"""List the cores, their parameters and their presets."""
 
 from __future__ import annotations
 

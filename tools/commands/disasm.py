@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Disassemble a program: what it prints assembles to the same bytes."""
+"""Disassemble a program: the text assembles to the same bytes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("isa", help="name of the core")
     parser.add_argument("binary", metavar="BIN", help="the program, in any form of the ISA")
     parser.add_argument(
-        "-o", dest="out", metavar="OUT", help="where to put the text (default: standard output)"
+        "-o", dest="out", metavar="OUT", help="output file (default: standard output)"
     )
     add_sizes(parser)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Say what is missing on this machine, and how to get it. Exit code 3 if something is missing that
-all need."""
+"""List what is missing on this machine, and how to install it. Exit code 3 if a requirement of all
+commands is missing."""
 
 from __future__ import annotations
 

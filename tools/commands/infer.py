@@ -79,7 +79,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     labels = None if args.labels is None else load_labels(args.labels, given, args.limit)
     from ..compiler.results.accuracy import check_labels, classified
 
-    check_labels(plan, labels)
+    if labels is not None:
+        check_labels(plan, labels)
     from ..compiler.results.kept import KeptOutputs
     from ..compiler.session import Session
     from ..compiler.verification import instruction_at

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the package of a core or a board of your own: it works as it stands, and has tests."""
+"""Create the package of a new core or board. It works unchanged, and has tests."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", choices=("core", "board"), help="what it shall be")
-    parser.add_argument("name", help="its name: small letters, digits and _")
+    parser.add_argument("kind", choices=("core", "board"), help="kind of the package")
+    parser.add_argument("name", help="its name: lower-case letters, digits and _")
     parser.add_argument(
-        "-o", dest="out", metavar="DIR", help="the folder that is made (default: NAME)"
+        "-o", dest="out", metavar="DIR", help="the folder to create (default: NAME)"
     )
 
 

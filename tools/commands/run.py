@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run a job on a target, save its results, and print the counters and what they mean.
+"""Run a job on a target, save its results, and print the counters with their meaning.
 
 targets:
   model, model:ISA?preset=NAME&param=VALUE        the golden model
   sim:BOARD/ISA?preset=NAME&param=VALUE&link=wire the virtual board
-  /dev/ttyUSB0, COM3, socket://host:port, auto    a board, or whatever speaks its protocol
+  /dev/ttyUSB0, COM3, socket://host:port, auto    a board, or a server of its protocol
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Test a board: link, clock, memory, every unit of its core, counters, faults, interrupt, LED.
 
-Takes up to a minute, overwrites main memory, and says of what is sick what to try next. Exit code 1
-if anything is. A virtual board can be tested too.
+Takes up to a minute, overwrites main memory, and suggests remedies for faults. Exit code 1 if a
+test fails. A virtual board can be tested too.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="a port, auto, or sim:BOARD/ISA")
     parser.add_argument(
-        "--report", metavar="FILE", help="write all of it, to be sent to others, as JSON"
+        "--report", metavar="FILE", help="write all results as JSON, fit to be sent to others"
     )
-    parser.add_argument("--yes", action="store_true", help="ask nothing: nobody looks at the LED")
+    parser.add_argument("--yes", action="store_true", help="ask nothing, and do not test the LED")
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

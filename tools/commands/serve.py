@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Offer a virtual board to other programs, on a pseudo-terminal (a serial port to them) or on a TCP
+"""Serve a virtual board to other programs, on a pseudo-terminal (a serial port to them) or on a TCP
 socket.
 
-Says where, once it is there, and serves until it is interrupted (ctrl-C), one program at a time.
+Prints its place once it is ready, and serves until it is interrupted (ctrl-C), one program at a
+time.
 The board keeps its memory and its core between them, as a physical one does.
 """
 
@@ -24,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--socket", metavar="[HOST:]PORT", help="serve on a socket; port 0: any that is free"
+        "--socket", metavar="[HOST:]PORT", help="serve on a socket; port 0 picks a free one"
     )
     where.add_argument(
         "--link", metavar="PATH", help="make PATH a symbolic link to the pseudo-terminal"
@@ -32,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--token",
         metavar="TEXT",
-        help="what a program must show on the socket (socket://HOST:PORT?token=TEXT); "
+        help="token that a program must present on the socket (socket://HOST:PORT?token=TEXT); "
         "where other machines reach the socket one is made up if none is given",
     )
 

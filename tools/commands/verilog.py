@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--core", metavar="ISA", help="the core alone: Wishbone registers, memory port, interrupt"
     )
     parser.add_argument(
-        "-o", dest="out", metavar="FILE", help="where to put it (default: standard output)"
+        "-o", dest="out", metavar="FILE", help="output file (default: standard output)"
     )
     parser.add_argument(
         "--bench",
@@ -55,11 +55,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.out is not None:
         check_output(args.out)
     if args.core and args.board:
-        raise InputError("either a board and a core, or --core ISA (see quintet verilog --help)")
-    if not args.core and not (args.board and args.isa):
         raise InputError(
-            "which? give a board and a core, or --core ISA (see quintet verilog --help)"
+            f"--core {args.core}: expected no board beside it (see quintet verilog --help)"
         )
+    if not args.core and not (args.board and args.isa):
+        raise InputError("expected a board and a core, or --core ISA (see quintet verilog --help)")
     if not args.core and (args.family or args.beat_bytes or args.memory_size is not None):
         raise InputError(
             "--family, --beat-bytes and --memory-size belong to --core; a board knows its own"

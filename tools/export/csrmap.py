@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from ...gateware.bus.registers import SOC_REGISTERS
@@ -40,7 +40,7 @@ class MemoryMap:
     name: str
     blocks: dict[str, tuple[int, int, tuple[MapRegister, ...]]]
     memories: dict[str, tuple[int, int]]
-    constants: dict[str, int | str]
+    constants: dict[str, Any]
 
     @property
     def registers(self) -> list[MapRegister]:
@@ -233,7 +233,7 @@ def memory_map(soc: SoC) -> MemoryMap:
             for name, (offset, access, doc) in SOC_REGISTERS.items()
         ),
     )
-    constants = {
+    constants: dict[str, Any] = {
         "CONFIG_CLOCK_FREQUENCY": soc.clock_hz,
         "CONFIG_CSR_DATA_WIDTH": 32,
         "CONFIG_CSR_ALIGNMENT": 32,

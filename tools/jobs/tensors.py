@@ -29,7 +29,7 @@ class Load:
     """
 
     at: int
-    data: bytes
+    data: bytes | np.ndarray
     name: str = "data"
     what: str = ""
     #: As it was given: an array, or bytes.

@@ -124,8 +124,8 @@ class TraceFile:
         notes = []
         if timeline.full_at is not None:
             notes.append(
-                f"--trace {self.path}: {len(timeline.slices):,} slices are the most that it "
-                f"takes, it ends at cycle {timeline.full_at:.0f}; "
+                f"--trace {self.path}: the limit of {len(timeline.slices):,} slices is "
+                f"reached, so that it ends at cycle {timeline.full_at:.0f}; "
                 "--trace-from and --trace-to choose another part"
             )
         if not len(timeline.slices):

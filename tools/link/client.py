@@ -23,8 +23,8 @@ from .call import Call
 from .crc import combine
 from .errors import BoardError, LinkError
 from .frames import Answer, Decoder, Request, as_runs
-from .pace import RoundTrips
 from .pipe import BytePipe, BytesLike
+from .timing import RoundTrips
 
 __all__ = ["LinkClient"]
 
@@ -57,7 +57,7 @@ class LinkClient:
     retry : float
         Seconds of silence after which the unanswered requests are sent again. To it is added what
         the line needs for the bytes in flight. Of a board whose time a server tells, these are the
-        most: it is learnt from round trips (``pace.py``).
+        most: it is learnt from round trips (``timing.py``).
     window : int
         Bytes of data in flight; limited to what the line carries in 30 ms.
     chunk : int
@@ -96,9 +96,9 @@ class LinkClient:
             ("checksum_rate", checksum_rate),
         ):
             if not value > 0:
-                raise ValueError(f"{name} must be positive, not {value!r}")
+                raise ValueError(f"{name} = {value!r}: expected a positive number")
         if not 1 <= chunk <= MAX_DATA:
-            raise ValueError(f"chunk must be 1 to {MAX_DATA}, not {chunk!r}")
+            raise ValueError(f"chunk = {chunk!r}: expected 1 to {MAX_DATA}")
         self.pipe = pipe
         self.repeats = 0
         self.traffic = [0, 0]
@@ -391,10 +391,10 @@ class LinkClient:
     def _pattern(value):
         if isinstance(value, Integral):
             if not 0 <= value <= 255:
-                raise ValueError(f"value must be a byte, 0 to 255, or bytes, not {value}")
+                raise ValueError(f"value = {value}: expected a byte, 0 to 255, or bytes")
             return bytes([value])
         if not len(value):
-            raise ValueError("value must be a byte, 0 to 255, or bytes, not none")
+            raise ValueError("value = b'': expected a byte, 0 to 255, or at least one byte")
         return bytes(value)
 
     @property
@@ -407,7 +407,7 @@ class LinkClient:
         are one."""
         for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
             if value < least:
-                raise ValueError(f"{name} must be {least} or more, not {value}")
+                raise ValueError(f"{name} = {value}: expected {least} or more")
         self._check(address, (count - 1) * stride + run if count else 0)
         return (
             (address, run * count, stride * count, 1)
@@ -464,10 +464,10 @@ class LinkClient:
     @staticmethod
     def _check(address, size):
         if not 0 <= address < 2**32:
-            raise ValueError(f"address must be 0 to 0xffffffff, not {address:#x}")
+            raise ValueError(f"address = {address:#x}: expected 0 to 0xffffffff")
         if not 0 <= size <= 2**32 - address:
             raise ValueError(
-                f"size must be 0 to {2**32 - address} at address {address:#x}, not {size}"
+                f"size = {size}: expected 0 to {2**32 - address} at address {address:#x}"
             )
 
     def _count(self, requests):

@@ -2,6 +2,7 @@
 """Test case of any ISA: a program with registers and a memory image, for gateware and golden model
 alike."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,8 +28,8 @@ class Case:
     """
 
     name: str
-    params: dict[str, Any]
-    words: list[int]
+    params: Mapping[str, Any]
+    words: list[Any]
     registers: dict[str, int]
     memory: np.ndarray
     fault: str | None = None

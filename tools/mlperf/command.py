@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Offer a compiled network of MLPerf Tiny to the benchmark's own runner, as a device under test.
+"""Serve a compiled network of MLPerf Tiny to the benchmark's own runner, as a device under test.
 
 The runner opens the pseudo-terminal (or the socket) as it opens a submitter's board. Times are
 cycles of the core over its clock: the link and what the host computes are not in them. Serves until
@@ -34,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--socket",
         metavar="[HOST:]PORT",
-        help="serve on a socket of this machine; port 0: any that is free",
+        help="serve on a socket of this machine; port 0 picks a free one",
     )
     where.add_argument(
         "--link", metavar="PATH", help="make PATH a symbolic link to the pseudo-terminal"

@@ -196,7 +196,7 @@ class Device:
     def _one(self, given):
         results, cycles = self._infer(given)
         if not np.isfinite(results).all():
-            raise QuintetError("a result is no finite number")
+            raise QuintetError("a result is not a finite number")
         self._results = results
         self.inferences += 1
         self.cycles += cycles

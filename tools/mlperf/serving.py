@@ -43,7 +43,10 @@ class Port:
     def __init__(self, session: Session, benchmark: Benchmark) -> None:
         self._session, self._benchmark = session, benchmark
         plan = session.plan
-        self.clock_hz = plan.clock(session.target.info.clock_hz)
+        clock_hz = plan.clock(session.target.info.clock_hz)
+        if clock_hz is None:
+            raise ValueError("a device needs a target with a clock")
+        self.clock_hz = clock_hz
         self.hosted = sorted(
             {
                 node.origin or node.name

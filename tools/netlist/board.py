@@ -8,9 +8,10 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, lcm
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ...boards.board import UARTLink
+from ...boards.clocking import Clocking
 from ...boards.top import reset_cycles
 from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
 from ...boards.virtual.cache import BuildCache
@@ -68,7 +69,8 @@ def power_up(
     clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
     if not clocks:
         raise NetlistError("the netlist has no PLL")
-    main_hz, wanted = float(clocks[0][1]), soc.clocking.settings.output_hz
+    main_hz = float(clocks[0][1])
+    wanted = cast(Clocking, soc.clocking).settings.output_hz
     if abs(main_hz / wanted - 1) > _NEAR:
         raise NetlistError(
             f"the netlist's PLL makes {main_hz / 1e6:g} MHz, and the SoC was made for "
@@ -145,7 +147,9 @@ class NetlistBoard(SimulatedBoard):
         c.netlist_line(handle, soc.clock_hz / line.baud)
         if soc.backing.kind == "SDRAM":
             config = BoardConfig()
-            describe_chip(config, soc, soc.backing.part, soc.clocking.sdram.path)
+            sdram = cast(Clocking, soc.clocking).sdram
+            assert sdram is not None
+            describe_chip(config, soc, soc.backing.part, sdram.path)
             c.netlist_sdram(handle, config)
         elif soc.backing.kind == "SRAM":
             c.netlist_sram(

@@ -8,8 +8,8 @@ registers that the netlist has by name, in every cycle. What the chip does not d
 Exit code 1 if anything differs.
 
 With --routed the bitstream itself is read back (an HX8K's, by Project IceStorm) instead of the
-netlist that was placed. With --faults N the netlist is then spoilt in N places, one at a time, to
-see what such a check finds.
+netlist that was placed. With --faults N, N faults are then injected into the netlist, one at a
+time, to measure how many of them the check detects.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="N",
-        help="inject so many faults afterwards (default: none)",
+        help="inject N faults afterwards (default: none)",
     )
 
 

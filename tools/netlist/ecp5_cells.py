@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any
 
 from .netlist import HIGH, LOW, HardCell, NetlistError
-from .yosys_json import Reader, has_twin, number, parameter
+from .yosys_json import Reader, has_behavioural_model, number, parameter
 
 __all__ = ["block_ram", "choice", "multiplier", "muxed"]
 
@@ -52,7 +52,7 @@ def _ram_contents(name, cell):
             text = f"{int(text, 16):0320b}"
         text = text.rjust(320, "0")
         if set(text) - set("01x"):
-            raise NetlistError(f"{name}: INITVAL_{line:02X} is no row of bits")
+            raise NetlistError(f"{name}: INITVAL_{line:02X} is not a row of bits")
         # Sixteen words of 20 bits, of which 18 are used; the last character is the lowest bit.
         words += [text[len(text) - 20 * k - 18 : len(text) - 20 * k] for k in range(16)]
     return tuple(words)
@@ -102,7 +102,11 @@ def block_ram(reader: Reader, name: str, cell: dict[str, Any]) -> None:
         )
     reader.netlist.cells.append(
         HardCell(
-            "DP16KD", name, tuple(pins), (*parameters, has_twin(cell)), _ram_contents(name, cell)
+            "DP16KD",
+            name,
+            tuple(pins),
+            (*parameters, has_behavioural_model(cell)),
+            _ram_contents(name, cell),
         )
     )
 

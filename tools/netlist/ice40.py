@@ -18,7 +18,7 @@ from .netlist import (
     Pad,
     PLLCell,
 )
-from .yosys_json import Reader, has_twin, number, parameter
+from .yosys_json import Reader, has_behavioural_model, number, parameter
 
 __all__ = ["read_ice40"]
 
@@ -190,7 +190,7 @@ def _block_ram(reader, name, cell, kind):
     if not all(0 <= mode <= 3 for mode in modes):
         raise NetlistError(f"{name}: READ_MODE and WRITE_MODE are {modes}; expected 0 to 3")
     reader.netlist.cells.append(
-        HardCell("SB_RAM40_4K", name, tuple(pins), (*modes, has_twin(cell)), words)
+        HardCell("SB_RAM40_4K", name, tuple(pins), (*modes, has_behavioural_model(cell)), words)
     )
 
 

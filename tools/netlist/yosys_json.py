@@ -7,7 +7,7 @@ from typing import Any
 
 from .netlist import HIGH, LOW, Netlist, NetlistError, Pad
 
-__all__ = ["Reader", "has_twin", "number", "parameter"]
+__all__ = ["Reader", "has_behavioural_model", "number", "parameter"]
 
 
 def _top(path):
@@ -17,7 +17,9 @@ def _top(path):
     except OSError as error:
         raise NetlistError(f"cannot read the netlist {path}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError):
-        raise NetlistError(f"{path} is no netlist of yosys' JSON with a module named top") from None
+        raise NetlistError(
+            f"{path} is not a netlist in yosys' JSON with a module named top"
+        ) from None
 
 
 def _signals(nets):
@@ -140,7 +142,7 @@ class Reader:
                     pads[index] = Pad(sees=net) if port["direction"] == "input" else Pad(net, HIGH)
 
 
-def has_twin(cell: dict[str, Any]) -> int:
+def has_behavioural_model(cell: dict[str, Any]) -> int:
     """1 for a block RAM instance of the gateware, 0 for one inferred from a plain memory: their
     simulations of a read during a write differ."""
     return int("hdlname" in cell.get("attributes", ()))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..build.logs import TITLES
-from . import charts, pieces
+from . import charts, sections
 from .page import Page, Wrong, chart, facts, table, text
 from .roofline import describe
 
@@ -70,7 +70,7 @@ def build_page(data: Mapping[str, Any]) -> Page:
     page.add("Area", *_utilisation(data))
     page.add("Area by unit", *_units(data.get("area") or []))
     page.add("Roofline", *_roof(data, isa))
-    page.add("Parameters", pieces.parameters(data.get("params")))
+    page.add("Parameters", sections.parameters(data.get("params")))
     return page
 
 
@@ -195,7 +195,7 @@ def _units(rows):
 
 
 def _roof(data, isa):
-    roof = pieces.roof_of(isa, data.get("ceilings"))
+    roof = sections.roof_of(isa, data.get("ceilings"))
     if roof is None:
         return
     asked, reached = data["ceilings"].get("clock_hz"), data.get("clock_reached_mhz")
@@ -211,7 +211,7 @@ def _roof(data, isa):
             f"At {clock / 1e6:.4g} MHz that is {roof.macs * clock / 1e9:,.4g} thousand million "
             f"MACs a second{moved}."
         )
-    yield pieces.roofline([(roof, [])], "") if roof.bytes else text(describe(roof))
+    yield sections.roofline([(roof, [])], "") if roof.bytes else text(describe(roof))
 
 
 def matrix_page(data: Mapping[str, Any]) -> Page:

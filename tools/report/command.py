@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Make one HTML page of what a command has measured: roofline, classes of cycles, layers, memory,
-utilisation; of a build clocks, margins and area by unit.
+"""Make an HTML page of a command's results: roofline, classes of cycles, layers, memory,
+utilisation; for a build clocks, margins and area by unit.
 
-The page opens without a network, in light and dark, on a phone, and can be printed. What it is made
-of: what run, infer, compile, compare, build or matrix print with --json (a file, or - for standard
-input), or the folder of a plan, a build or a matrix. Needs the extra "report" (pip
+The page is self-contained, has a light and a dark scheme, fits a phone, and can be printed. Its
+input is the output of run, infer, compile, compare, build or matrix with --json (a file, or - for
+standard input), or the folder of a plan, a build or a matrix. Needs the extra "report" (pip
 install altair vl-convert-python).
 """
 

@@ -267,7 +267,7 @@ def _known(value, origin):
     kind = next((kind for kind, (fields, *_) in KINDS.items() if fields <= names), None)
     if kind is None:
         raise InputError(
-            f"{origin} is no result that a report can be made of; expected that of "
+            f"{origin} is not a result that a report can show; expected the output of "
             f"{'; '.join(where for *_, where in KINDS.values())}"
         )
     if kind == "matrix" and isinstance(value["cells"], dict):

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..jobs.report import time_text
 from ..targets.ceilings import moved
-from . import pieces
+from . import sections
 from .page import Page, facts, text
 from .roofline import Point
 
@@ -56,7 +56,7 @@ def run_page(data: Mapping[str, Any]) -> Page:
         ),
     )
     roof, point = (
-        pieces.roof_of(data["isa"], ceilings),
+        sections.roof_of(data["isa"], ceilings),
         _point("the job", "job", counters, ceilings),
     )
     runs = data.get("runs") or []
@@ -70,28 +70,28 @@ def run_page(data: Mapping[str, Any]) -> Page:
     )
     page.add(
         "Roofline",
-        pieces.roofline(
+        sections.roofline(
             [(roof, [point, *several])],
             "Operations are the counter's: multiplications, or operations on elements.",
         )
         if cycles
         else "",
     )
-    rows = pieces.in_classes("the job", counters)
+    rows = sections.in_classes("the job", counters)
     for number, run in enumerate(runs if several else ()):
-        rows += pieces.in_classes(f"{number}: {run['program']}", run["counters"])
-    page.add("Where the cycles went", pieces.classes(rows))
+        rows += sections.in_classes(f"{number}: {run['program']}", run["counters"])
+    page.add("Where the cycles went", sections.classes(rows))
     page.add(
         "Utilisation",
-        pieces.utilisation(
+        sections.utilisation(
             roof,
             point if cycles else None,
             counters["work"] / cycles if cycles and "work" in counters else None,
         ),
     )
-    page.add("Main memory", pieces.memory(data.get("places"), data.get("memory_size")))
-    page.add("Counters", pieces.counters_table(counters))
-    page.add("The build", pieces.parameters(data.get("params")))
+    page.add("Main memory", sections.memory(data.get("places"), data.get("memory_size")))
+    page.add("Counters", sections.counters_table(counters))
+    page.add("The build", sections.parameters(data.get("params")))
     return page
 
 

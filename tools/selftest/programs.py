@@ -52,7 +52,7 @@ def plain_program(isa: str, params: Mapping[str, Any], memory_size: int) -> Plai
     from ...gateware.isa.asm import assemble_text
 
     n, rng = params["n"], np.random.default_rng(1)
-    program = bytes(assemble_text(SOFTWARE, _OPENTPU, "selftest.a", params=params).data)
+    program = bytes(assemble_text(SOFTWARE, _OPENTPU, "selftest.a", params=dict(params)).data)
     vectors, tiles = (
         rng.integers(-128, 128, size, np.int8).tobytes() for size in (3 * n, 2 * n * n)
     )

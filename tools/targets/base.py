@@ -143,15 +143,15 @@ class Target(ABC):
                 progress((number + 1) * run, rows.size)
         return rows
 
-    def write_pieces(self, pieces: Sequence[tuple[int, np.ndarray, int]]) -> None:
-        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``pieces``; a link takes them
+    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
+        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``batch``; a link takes them
         all at once."""
-        for address, rows, stride in pieces:
+        for address, rows, stride in batch:
             self.write_runs(address, rows, stride)
 
-    def read_pieces(self, pieces: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        """:meth:`read_runs` for each ``(address, run, stride, count)`` of ``pieces``, as a list."""
-        return [self.read_runs(*piece) for piece in pieces]
+    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        """:meth:`read_runs` for each ``(address, run, stride, count)`` of ``batch``, as a list."""
+        return [self.read_runs(*piece) for piece in batch]
 
     def fill(
         self, address: int, size: int, value: int = 0, progress: Progress | None = None
@@ -166,21 +166,22 @@ class Target(ABC):
         rows = np.asarray(rows)
         if rows.ndim != 2 or rows.dtype != np.uint8:
             raise TargetError(
-                f"{self.name}: rows must be a 2-D array of uint8, not {rows.ndim}-D of {rows.dtype}"
+                f"{self.name}: rows: expected a 2-D array of uint8, found {rows.ndim}-D of "
+                f"{rows.dtype}"
             )
         return rows, self._check_runs(rows.shape[1], stride, len(rows))
 
     def _check_runs(self, run, stride, count):
         for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
             if value < least:
-                raise TargetError(f"{self.name}: {name} must be {least} or more, not {value}")
+                raise TargetError(f"{self.name}: {name} = {value}: expected {least} or more")
         return (count - 1) * stride + run if count else 0
 
     def _check_fill(self, size, value):
         if size < 0 or not 0 <= value <= 255:
             raise TargetError(
-                f"{self.name}: a fill takes a size from 0 and a value from 0 to 255, not "
-                f"{size} and {value}"
+                f"{self.name}: fill of size = {size}, value = {value}: expected a size of "
+                f"0 or more and a value from 0 to 255"
             )
 
     def checksum(self, address: int, size: int) -> int:

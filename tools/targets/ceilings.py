@@ -12,7 +12,7 @@ __all__ = ["board_memory", "ceilings", "info_ceilings", "moved"]
 
 
 def ceilings(
-    isa: str | None, params: Mapping[str, Any], memory: Mapping[str, Any], clock_hz: int | None
+    isa: str | None, params: Mapping[str, Any], memory: Mapping[str, Any], clock_hz: float | None
 ) -> dict[str, Any]:
     """``macs`` and ``bytes`` that a build does at most in a cycle of its counters, ``clock_hz`` of
     that clock, each ``None`` where it is not known, and ``byte_counters``, names of the counters
@@ -62,7 +62,7 @@ def board_memory(name: str | None, size: int) -> dict[str, Any]:
     return {"size": size, "beat_bytes": memory.beat(size), "kind": memory.kind}
 
 
-def moved(counters: Mapping[str, int], ceilings: Mapping[str, Any] | None) -> int:
+def moved(counters: Mapping[str, float], ceilings: Mapping[str, Any] | None) -> float:
     """Bytes of main-memory traffic by the counters; 0 if none counts them."""
     return sum(
         counters.get(name, 0)

@@ -138,21 +138,21 @@ class LinkTarget(Target):
         )
         return np.frombuffer(data, np.uint8).reshape(count, run).copy()
 
-    def write_pieces(self, pieces: Sequence[tuple[int, np.ndarray, int]]) -> None:
-        for address, rows, stride in pieces:
+    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
+        for address, rows, stride in batch:
             _, size = self._rows(rows, stride)
             self._check(address, size)
         self.client.write_strided_all(
-            [(address, rows.tobytes(), rows.shape[1], stride) for address, rows, stride in pieces]
+            [(address, rows.tobytes(), rows.shape[1], stride) for address, rows, stride in batch]
         )
 
-    def read_pieces(self, pieces: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        for address, run, stride, count in pieces:
+    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        for address, run, stride, count in batch:
             self._check(address, self._check_runs(run, stride, count))
-        found = self.client.read_strided_all(pieces)
+        found = self.client.read_strided_all(batch)
         return [
             np.frombuffer(data, np.uint8).reshape(count, run).copy()
-            for data, (_, run, _, count) in zip(found, pieces, strict=True)
+            for data, (_, run, _, count) in zip(found, batch, strict=True)
         ]
 
     def fill(

@@ -82,7 +82,7 @@ class ModelTarget(Target):
     def configure(self, job: Job | None = None, like: TargetInfo | None = None) -> None:
         isa = self._isa or (job.core if job is not None else None)
         if isa is None:
-            raise TargetError("the model of which ISA? name it, as in model:opentpu")
+            raise TargetError(f"{self.name}: expected an ISA, as in model:opentpu")
         if self.room is None or self.room.name != isa:
             self.room = open_room(isa)
             self.__dict__.pop("_registers", None)

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from ..errors import TargetError, suggestion
 from .base import Target
 from .serial_port import open_port, port_options, public_name
 
-__all__ = ["TargetName", "open_target", "parse_target", "public_name"]
+if TYPE_CHECKING:
+    from .sim import SimTarget
+
+__all__ = ["TargetName", "open_sim_target", "open_target", "parse_target", "public_name"]
 
 #: Words of a virtual board's query that are no build parameters.
 SIM_OPTIONS = ("link", "load", "on_chip", "trace", "trace_from")
@@ -124,6 +130,13 @@ def _parse_sim(text):
     )
 
 
+def open_sim_target(name: str, progress: Callable[[str], object] | None = None) -> SimTarget:
+    """Opens a virtual board by its target name; errors are as for :func:`open_target`."""
+    from .sim import open_sim
+
+    return open_sim(parse_target(name), progress)
+
+
 def open_target(name: str, progress: Callable[[str], object] | None = None) -> Target:
     """Opens the target ``name`` (docs/reference/command-line.md, "Targets").
 
@@ -150,7 +163,5 @@ def open_target(name: str, progress: Callable[[str], object] | None = None) -> T
 
         return ModelTarget(name=name, isa=parsed.isa, preset=parsed.preset, overrides=parsed.params)
     if parsed.kind == "sim":
-        from .sim import open_sim
-
-        return open_sim(parsed, progress)
+        return open_sim_target(name, progress)
     return open_port(parsed.port or parsed.text)

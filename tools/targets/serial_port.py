@@ -154,8 +154,8 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
             token = value
         else:
             raise TargetError(
-                f"target {shown}: {name}: a port takes baud=N and timeout=SECONDS, a socket "
-                f"token=TEXT"
+                f"target {shown}: {name}: expected baud=N or timeout=SECONDS for a port, "
+                f"token=TEXT for a socket"
             )
     if place.startswith(SCHEME):
         try:

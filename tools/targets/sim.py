@@ -113,11 +113,11 @@ class SimTarget(LinkTarget):
             progress(rows.size, rows.size)
         return rows
 
-    def write_pieces(self, pieces: Sequence[tuple[int, np.ndarray, int]]) -> None:
-        (LinkTarget if self._direct is None else Target).write_pieces(self, pieces)
+    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
+        (LinkTarget if self._direct is None else Target).write_batch(self, batch)
 
-    def read_pieces(self, pieces: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        return (LinkTarget if self._direct is None else Target).read_pieces(self, pieces)
+    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        return (LinkTarget if self._direct is None else Target).read_batch(self, batch)
 
     def fill(
         self, address: int, size: int, value: int = 0, progress: Progress | None = None

@@ -95,17 +95,17 @@ class Recording:
         self._note("write", address)
         self.target.write(address, data, progress)
 
-    def write_pieces(self, pieces):
+    def write_batch(self, pieces):
         self._note("write", pieces[0][0])
-        self.target.write_pieces(pieces)
+        self.target.write_batch(pieces)
 
     def read(self, address, size, progress=None):
         self._note("read", address)
         return self.target.read(address, size, progress)
 
-    def read_pieces(self, pieces):
+    def read_batch(self, pieces):
         self._note("read", pieces[0][0])
-        return self.target.read_pieces(pieces)
+        return self.target.read_batch(pieces)
 
 
 @pytest.mark.parametrize("network", ["mlp", "cnn"])

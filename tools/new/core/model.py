@@ -27,7 +27,7 @@ class Model(GoldenModel):
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:
-        self.take_registers(registers, trace)
+        self.take_registers(dict(registers), trace)
         self.reset()
         counts = dict.fromkeys(("instructions", "operations", "bytes_read", "bytes_written"), 0)
         pc, end, fault, done = (
@@ -45,6 +45,7 @@ class Model(GoldenModel):
                 decoded = ISA.decode(self._word(pc))
                 if decoded.fault:
                     raise RunFault(decoded.fault, decoded.detail)
+                assert decoded.instruction is not None  # without one there is a fault
                 done = self._execute(pc, decoded.instruction.mnemonic, decoded.values, counts)
                 counts["instructions"] += 1
                 counts["bytes_read"] += 2

@@ -10,13 +10,13 @@ from pathlib import Path
 
 from .toolchain import digest
 
-__all__ = ["EVERY", "Pace"]
+__all__ = ["EVERY", "CompileRate"]
 
 #: Seconds between two words about a compilation that goes on.
 EVERY = 2.0
 
 
-class Pace:
+class CompileRate:
     """Compiler rate: seconds per byte of source, kept in a folder.
 
     Parameters
@@ -24,11 +24,11 @@ class Pace:
     folder : Path
         The cache's.
     compiler : str
-        Its identity: another one has another pace.
+        Its identity: another one has another rate.
     """
 
     def __init__(self, folder: Path, compiler: str) -> None:
-        self._path = Path(folder) / f"pace-{digest(compiler)}"
+        self._path = Path(folder) / f"rate-{digest(compiler)}"
 
     def expected(self, size: int) -> float | None:
         """Seconds for ``size`` bytes; ``None`` if nothing was compiled here before."""
@@ -46,7 +46,7 @@ class Pace:
             self._path.write_text(json.dumps([seconds, size]))
 
     @contextmanager
-    def told(self, say: Callable[[str], object], what: str, size: int) -> Iterator[None]:
+    def reported(self, say: Callable[[str], object], what: str, size: int) -> Iterator[None]:
         """Reports ``what``, and every :data:`EVERY` seconds the elapsed and the estimated time of
         the block. Learns from a block that ends without an error."""
         began, over, expected = time.monotonic(), threading.Event(), self.expected(size)
