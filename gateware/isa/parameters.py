@@ -117,6 +117,7 @@ class Parameter:
 
     @property
     def expected(self) -> str:
+        """Legal values, for a message."""
         if self.legal_text:
             return self.legal_text
         if isinstance(self.legal, range):
@@ -150,6 +151,7 @@ class Preset:
 
     @property
     def fpga(self) -> str:
+        """FPGA code, the first part of the name."""
         return self.name.split("-")[0]
 
 
@@ -189,6 +191,7 @@ class ParameterSpace:
 
     @property
     def default_preset(self) -> str:
+        """Name of the default preset."""
         return next(p.name for p in self.presets.values() if p.default)
 
     def preset_for(self, fpga: str, beats: Collection[int] | None = None) -> str | None:

@@ -64,6 +64,7 @@ class Prescalers(wiring.Component):
 
     @property
     def halves(self) -> int:
+        """Number of 16-bit halves of the widest prescaler."""
         return max((self.width(name) + 15) // 16 for name in self._bits)
 
     def width(self, name: str) -> int:
