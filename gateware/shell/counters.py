@@ -47,7 +47,7 @@ class Prescalers(wiring.Component):
             if not isinstance(width, int) or not 1 <= width <= 32:
                 raise ValueError(f"Increment of {name} must be 1 to 32 bits wide, not {width!r}")
         if not isinstance(gap, int) or gap < 1:
-            raise ValueError(f"Gap between takings must be a positive integer, not {gap!r}")
+            raise ValueError(f"Gap between readings must be a positive integer, not {gap!r}")
         self._bits, self._gap, self._sampled = dict(bits), gap, sampled
         super().__init__(
             {
