@@ -269,7 +269,7 @@ class Board:
     held_high : tuple of (resource, number), or with the name of a part of it:
         pins that must stand high
     notes : tuple of str, what a user must know
-    no_room : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
+    too_large : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
         as ``"37 of 32 block RAMs"``
     """
 
@@ -291,7 +291,7 @@ class Board:
     clock_pad: bool = False
     held_high: tuple[PinName, ...] = field(default=())
     notes: tuple[str, ...] = field(default=())
-    no_room: dict[tuple[str, str], str] = field(default_factory=dict, hash=False)
+    too_large: dict[tuple[str, str], str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         if self.fpga not in FPGA_FAMILY:
@@ -334,14 +334,14 @@ class Board:
 
     def presets(self, room: Room) -> list[str]:
         """Names of a core's presets for this board, the default one first; those that were found
-        too large (``no_room``) come last."""
+        too large (``too_large``) come last."""
         space = room.params.SPACE
         names = [
             name
             for name in space.presets_for(self.fpga, self.memory.beats)
             if self.memory.is_chip or not space.presets[name].on_chip
         ]
-        return sorted(names, key=lambda preset: (room.name, preset) in self.no_room)
+        return sorted(names, key=lambda preset: (room.name, preset) in self.too_large)
 
     def preset_for(self, room: Room) -> str:
         """Name of the default preset: the first that is not too large, if there is one.

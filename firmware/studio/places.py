@@ -41,7 +41,7 @@ def list_places(ports: Iterable[str] = ()) -> list[tuple[str, str, str]]:
 
 def _fits(board, room):
     """Whether some preset of a core was not found too large for a board."""
-    return any((room.name, preset) not in board.no_room for preset in board.presets(room))
+    return any((room.name, preset) not in board.too_large for preset in board.presets(room))
 
 
 def _connected(port):

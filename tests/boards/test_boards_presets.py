@@ -113,7 +113,7 @@ def test_the_default_preset_has_room():
         (board.name, isa)
         for board in map(open_board, board_names())
         for isa in CORES
-        if (isa, board.preset_for(open_room(isa))) in board.no_room
+        if (isa, board.preset_for(open_room(isa))) in board.too_large
     }
     assert full == WITHOUT
 
@@ -123,7 +123,7 @@ def test_what_was_built_is_said():
     is."""
     for cell in read().values():
         known, without = (
-            (cell["isa"], cell["preset"]) in open_board(cell["board"]).no_room,
+            (cell["isa"], cell["preset"]) in open_board(cell["board"]).too_large,
             cell["state"].startswith("does not fit"),
         )
         assert known == without, (cell["board"], cell["isa"], cell["preset"], cell["state"])
@@ -132,7 +132,7 @@ def test_what_was_built_is_said():
 @pytest.mark.parametrize("name", board_names())
 def test_what_is_said_to_have_no_room_exists(name):
     board = open_board(name)
-    for (isa, preset), needs in board.no_room.items():
+    for (isa, preset), needs in board.too_large.items():
         assert preset in board.presets(open_room(isa))
         for lack in needs.split(", "):
             needed, there = re.fullmatch(
@@ -143,7 +143,7 @@ def test_what_is_said_to_have_no_room_exists(name):
 
 def test_no_room_is_told_before_the_synthesis(tmp_path, monkeypatch):
     board = open_board("icebreaker")
-    small = replace(board, no_room={("opu", "up5k"): "31 of 30 block RAMs"})
+    small = replace(board, too_large={("opu", "up5k"): "31 of 30 block RAMs"})
     monkeypatch.setattr("quintet.boards.open_board", lambda name: small)
     with pytest.raises(
         BuildError, match="^opu does not fit icebreaker: its preset up5k needs 31 of 30 block RAMs$"
@@ -155,5 +155,5 @@ def test_no_room_is_told_before_the_synthesis(tmp_path, monkeypatch):
 def test_presets_with_room_come_first():
     board, room = open_board("ulx3s-85f"), open_room("opu")
     presets = board.presets(room)
-    full = replace(board, no_room={("opu", presets[0]): "9 of 8 DSPs"})
+    full = replace(board, too_large={("opu", presets[0]): "9 of 8 DSPs"})
     assert full.presets(room) == [*presets[1:], presets[0]] and full.preset_for(room) == presets[1]

@@ -17,7 +17,7 @@ from ...gateware.processes import Locked, child, file_lock
 from ..targets.ceilings import ceilings
 from . import logs
 from .area import area
-from .logs import TOP, BuildError, NoRoomError
+from .logs import TOP, BuildError, TooLargeError
 from .mapping import FILES, mapped, steps
 from .stages import Watcher
 from .toolchain import find_tool, run_tool, tool_environment
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BuildError",
-    "NoRoomError",
+    "TooLargeError",
     "build",
     "build_plan",
     "prepare",
@@ -169,7 +169,7 @@ def build(
 
     Raises
     ------
-    NoRoomError
+    TooLargeError
         The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no
         ``bitstream``.
     BuildError
@@ -188,7 +188,7 @@ def build(
     board = open_board(board)
     room = open_room(isa) if isa else None
     if room is not None and preset is None and not params:
-        _check_room(board, room)
+        _check_fits(board, room)
     environment = tool_environment(board.family)
     soc, top = prepare(board, room, preset, params, freq, link, on_chip)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
@@ -238,7 +238,7 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         if needed is None:
             raise
         write_report(folder, {**who, **needed, "seconds": round(time.monotonic() - started, 1)})
-        raise NoRoomError(needed) from None
+        raise TooLargeError(needed) from None
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
@@ -260,14 +260,14 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
     return report
 
 
-def _check_room(board, room):
+def _check_fits(board, room):
     """Refuse at once a core of which every preset was found too large; a preset or parameters that
     are asked for by name are tried."""
     preset = board.preset_for(room)
-    if (room.name, preset) in board.no_room:
+    if (room.name, preset) in board.too_large:
         raise BuildError(
             f"{room.name} does not fit {board.name}: its preset {preset} needs "
-            f"{board.no_room[room.name, preset]}"
+            f"{board.too_large[room.name, preset]}"
         )
 
 

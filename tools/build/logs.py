@@ -13,7 +13,7 @@ from .crossings import crossings
 
 __all__ = [
     "BuildError",
-    "NoRoomError",
+    "TooLargeError",
     "TITLES",
     "TOP",
     "figures",
@@ -48,7 +48,7 @@ class BuildError(QuintetError):
     """A tool failed; the message is its last error line."""
 
 
-class NoRoomError(BuildError):
+class TooLargeError(BuildError):
     """The design does not fit the FPGA; the message says what it needs of what the FPGA has.
 
     Attributes

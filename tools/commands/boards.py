@@ -65,9 +65,9 @@ def describe(board: Board, rooms: Iterable[Room]) -> dict[str, Any]:
                     "default": presets[0],
                     "presets": presets,
                     "too_large": {
-                        name: board.no_room[room.name, name]
+                        name: board.too_large[room.name, name]
                         for name in presets
-                        if (room.name, name) in board.no_room
+                        if (room.name, name) in board.too_large
                     },
                     "on_chip": {
                         name: {"size": size, "beat_bytes": beat}

@@ -31,7 +31,7 @@ def rows() -> Iterator[str]:
             presets = board.presets(room)
             marks = [
                 mark(built, board.name, room.name, preset)
-                or "too large" * ((room.name, preset) in board.no_room)
+                or "too large" * ((room.name, preset) in board.too_large)
                 for preset in presets
             ]
             names = [f"**{preset}**" if preset == presets[0] else preset for preset in presets]
