@@ -13,7 +13,7 @@ __all__ = [
     "is_integer",
 ]
 
-#: FPGA families whose primitives there are; ``None`` asks for the behavioural twins.
+#: FPGA families whose primitives there are; ``None`` asks for the behavioural models.
 FAMILIES = (None, "ecp5", "ice40")
 
 

@@ -53,7 +53,7 @@ class SoC(wiring.Component):
     params : dict or None
         Overrides of its parameters, or all of them.
     family : "ecp5", "ice40" or None
-        ``None``: behavioural twins of all primitives.
+        ``None``: behavioural models of all primitives.
     link : dict or None
         What the info text says of the link.
     uartbone : bool

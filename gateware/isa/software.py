@@ -127,7 +127,7 @@ class Software:
     passes: Mapping[str, Callable[[Software, Program, Params], Program]] = field(
         default_factory=dict
     )
-    check_job: Callable[[Program, dict[str, int]], Iterable[str] | None] | None = None
+    check_job: Callable[[Program, dict[str, int], Params], Iterable[str] | None] | None = None
     explain: Callable[[Program, int, Outcome], list[str]] | None = None
 
     def __repr__(self) -> str:

@@ -78,7 +78,7 @@ class Part:
     hi: int
     lo: int
     detail: int | None = None
-    parts: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
 
     @property
     def width(self) -> int:

@@ -11,7 +11,7 @@ from quintet.gateware.bus.soclib import wishbone
 __all__ = ["Command", "UARTBone"]
 
 
-class Command(enum.Enum, shape=8):  # type: ignore[call-arg]  # Amaranth's shape
+class Command(enum.Enum, shape=8):
     """Command, the first byte of a request; then come the number of words (0: 256), the word
     address, big-endian, and a write's words."""
 

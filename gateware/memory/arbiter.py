@@ -116,10 +116,10 @@ class MemoryArbiter(wiring.Component):
         order = m.submodules.order = self._order
 
         # Whose turn it is.
-        rooms = [self._room(m, i) for i in range(self.ports)]
+        spaces = [self._space(m, i) for i in range(self.ports)]
         asks = Signal(self.ports)
         m.d.comb += asks.eq(
-            Cat(port.req.valid & room for port, room in zip(self.port, rooms, strict=True))
+            Cat(port.req.valid & space for port, space in zip(self.port, spaces, strict=True))
         )
         turn, choice = self._turn, Signal.like(self._turn)
         with m.Switch(turn):
@@ -156,15 +156,15 @@ class MemoryArbiter(wiring.Component):
             m.d.comb += port.req.ready.eq(grant & (choice == i))
 
         self._route_writes(m, grant, choice, chosen, writes_ready)
-        self._route_answers(m, order, grant, choice, rooms)
+        self._route_answers(m, order, grant, choice, spaces)
         return m
 
-    def _room(self, m, i):
+    def _space(self, m, i):
         """Whether all answers to the request that port ``i`` offers fit into its buffer."""
-        room = Signal(name=f"room_{i}")
+        space = Signal(name=f"room_{i}")
         if not self.buffers[i]:
-            m.d.comb += room.eq(1)
-        return room
+            m.d.comb += space.eq(1)
+        return space
 
     def _route_writes(self, m, grant, choice, chosen, writes_ready):
         memory = self.memory
@@ -198,7 +198,7 @@ class MemoryArbiter(wiring.Component):
         with m.Elif(new):
             m.d.sync += [after.owner.eq(choice), after.left.eq(chosen.beats), after_valid.eq(1)]
 
-    def _route_answers(self, m, order, grant, choice, rooms):
+    def _route_answers(self, m, order, grant, choice, spaces):
         memory = self.memory
         head = order.o
         reads, writes = Signal(), Signal()
@@ -228,9 +228,9 @@ class MemoryArbiter(wiring.Component):
             else:
                 take = Signal(name=f"take_{i}")
                 m.d.comb += take.eq(grant & (choice == i))
-                self._buffer(m, i, mine, reads, writes, take, rooms[i])
+                self._buffer(m, i, mine, reads, writes, take, spaces[i])
 
-    def _buffer(self, m, i, mine, reads, writes, take, room):
+    def _buffer(self, m, i, mine, reads, writes, take, space):
         """Answers of port ``i``, read data and acknowledgements in one queue."""
         memory, port, depth = self.memory, self.port[i], self.buffers[i]
         entry = data.StructLayout({"r": memory.r.payload.shape(), "ack": 1})
@@ -266,7 +266,7 @@ class MemoryArbiter(wiring.Component):
         m.d.comb += needs.eq(1)
         with m.If(~asked.write):
             m.d.comb += needs.eq(asked.beats + 1)
-        m.d.comb += room.eq((reserved == 0) | (reserved + needs <= depth))
+        m.d.comb += space.eq((reserved == 0) | (reserved + needs <= depth))
         m.d.sync += reserved.eq(reserved - taken)
         with m.If(take):
             m.d.sync += reserved.eq(reserved + needs - taken)

@@ -26,7 +26,7 @@ class WindowGuard(wiring.Component):
     only then does the next one pass.
 
     With ``clear`` high nothing new is accepted and nothing is answered; what the memory was asked
-    before is paid (write beats with ``mask`` 0) and what it answers is swallowed. The side that
+    before is drained (write beats with ``mask`` 0) and what it answers is swallowed. The side that
     asks may be reset at once, in any state, in the cycle that ``clear`` rises; keep ``clear`` high
     until ``idle``.
 
@@ -85,7 +85,7 @@ class WindowGuard(wiring.Component):
         self._count = Signal(
             range(outstanding + 1)
         )  # outstanding requests: the memory has yet to answer, the held included
-        self._owed = Signal(range(outstanding * MAX_BEATS + 1))  # outstanding write beats
+        self._write_beats = Signal(range(outstanding * MAX_BEATS + 1))  # outstanding write beats
         self._acknowledge = Signal()  # all beats of a refused write were swallowed
         # The stages of ``pipelined``: sum made, comparison made.
         self._summed_valid, self._summed, self._last = (
@@ -101,7 +101,7 @@ class WindowGuard(wiring.Component):
         shift = self.beat_bytes.bit_length() - 1
 
         held, inside, request = self._held, self._inside, self._request
-        count, owed = self._count, self._owed
+        count, owed = self._count, self._write_beats
 
         def end(request):
             return (request.address[shift:] + request.beats)[WINDOW_SHIFT - shift :]

@@ -77,7 +77,7 @@ class MemorySplit(wiring.Component):
                 "high": Out(MemoryPort(beat_bytes)),
             }
         )
-        #: Parts whose answers are owed, and parts of writes whose data are. Looked at by proofs.
+        #: Parts whose answers are outstanding, and parts of writes whose data are. For proofs.
         self._order = ShiftQueue(
             shape=data.StructLayout({"high": 1, "write": 1, "final": 1}), depth=outstanding
         )

@@ -21,7 +21,7 @@ class SPRAMMemory(wiring.Component):
     Parameters
     ----------
     family : str or None
-        ``"ice40"``, or ``None`` for twins.
+        ``"ice40"``, or ``None`` for behavioural models.
     size : int
         Bytes: 128 KiB less what the core takes, a multiple of 32 KiB at a beat of 2, of 64 KiB at a
         beat of 4 bytes.

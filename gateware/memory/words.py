@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ..arguments import check_beat_bytes
 from .port import MemoryPort, RequestLayout
 
-__all__ = ["RAMFace", "WordServer", "check_size"]
+__all__ = ["RAMInterface", "WordServer", "check_size"]
 
 
 def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
@@ -24,7 +24,7 @@ def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
         )
 
 
-class RAMFace(wiring.Signature):
+class RAMInterface(wiring.Signature):
     """Interface of a synchronous RAM, as its user sees it.
 
     Members
@@ -67,7 +67,7 @@ class WordServer(wiring.Component):
 
     Members
     -------
-    port : In(MemoryPort), ram : Out(RAMFace)
+    port : In(MemoryPort), ram : Out(RAMInterface)
     """
 
     def __init__(self, *, size: int, beat_bytes: int) -> None:
@@ -79,7 +79,7 @@ class WordServer(wiring.Component):
             {
                 "port": In(MemoryPort(beat_bytes)),
                 "ram": Out(
-                    RAMFace(
+                    RAMInterface(
                         address_width=max(1, (self.words - 1).bit_length()), beat_bytes=beat_bytes
                     )
                 ),

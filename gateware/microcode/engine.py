@@ -195,9 +195,9 @@ class MicroMachine(RegisterMachine):
             with m.Default():
                 m.d.comb += s.operand.eq(read.data)
         m.d.comb += [
-            self.told.en.eq(s.at(Op.ST, Op.CALL)),
-            self.told.addr.eq(Mux(calls, Cat(depth, returns), place)),
-            self.told.data.eq(Mux(calls, s.following, s.a)),
+            self.register_write.en.eq(s.at(Op.ST, Op.CALL)),
+            self.register_write.addr.eq(Mux(calls, Cat(depth, returns), place)),
+            self.register_write.data.eq(Mux(calls, s.following, s.a)),
         ]
         with m.If(s.at(Op.CALL)):
             m.d.sync += depth.eq(depth + 1)

@@ -29,8 +29,8 @@ class RegisterFile:
     size: int
     fixed: dict[str, int] = field(default_factory=dict)
     arrays: dict[str, tuple[int, int]] = field(default_factory=dict)
-    variables: tuple[int, ...] = ()
-    constants: tuple[int, ...] | None = None
+    variables: Sequence[int] = ()
+    constants: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         for name, (number, entries) in self.arrays.items():

@@ -23,7 +23,7 @@ class RegisterMachine(wiring.Component):
 
     Attributes
     ----------
-    told : write port of the registers, for who looks on, once elaborated
+    register_write : write port of the registers, for tracing; once elaborated
     """
 
     def __init__(self, program: Microprogram, members: Mapping[str, wiring.Member]) -> None:
@@ -37,13 +37,13 @@ class RegisterMachine(wiring.Component):
         m.submodules.registers_disjoint = registers = memory.Memory(
             shape=32, depth=len(values), init=values
         )
-        read, self.told = registers.read_port(), registers.write_port()
+        read, self.register_write = registers.read_port(), registers.write_port()
         return read
 
     def writes(self, name: str) -> Value:
         """Whether register ``name`` is written in this cycle, once elaborated; the value is
-        ``told.data``."""
-        return self.told.en & (self.told.addr == self._program.names[name])
+        ``register_write.data``."""
+        return self.register_write.en & (self.register_write.addr == self._program.names[name])
 
 
 class StagedMachine(RegisterMachine):
@@ -101,9 +101,9 @@ class StagedMachine(RegisterMachine):
         """Writes ``value`` to register ``address`` in cycles of ``own``, what comes from outside in
         others."""
         m.d.comb += [
-            self.told.en.eq(own | self.write),
-            self.told.addr.eq(self.write_address),
-            self.told.data.eq(self.write_data),
+            self.register_write.en.eq(own | self.write),
+            self.register_write.addr.eq(self.write_address),
+            self.register_write.data.eq(self.write_data),
         ]
         with m.If(own):
-            m.d.comb += [self.told.addr.eq(address), self.told.data.eq(value)]
+            m.d.comb += [self.register_write.addr.eq(address), self.register_write.data.eq(value)]

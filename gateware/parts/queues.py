@@ -132,7 +132,7 @@ class PairQueue(wiring.Component):
         #: What stands behind the head, if anything does: for proofs.
         self.second = Signal(len(Value.cast(self.i.payload)), reset_less=True)
         #: ``i.ready`` of the next cycle: for copies of it.
-        self.room_next = Signal()
+        self.space_next = Signal()
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -148,11 +148,11 @@ class PairQueue(wiring.Component):
             pop.eq(self.o.ready),
             push.eq(self.i.valid & ~full),
             full_next.eq(~pop & (full | (push & held))),
-            self.room_next.eq(~full_next),
+            self.space_next.eq(~full_next),
         ]
         m.d.sync += [
             full.eq(full_next),
-            room.eq(self.room_next),
+            room.eq(self.space_next),
             held.eq((held & ~pop) | full | push),
         ]
         with m.If(pop | ~held):

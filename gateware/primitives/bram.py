@@ -4,7 +4,7 @@ one clock.
 
 Inference never uses the output register of an ECP5 block RAM (5.8 ns clock to output without it,
 1.0 ns with it), and adds logic for the case that one cycle reads and writes the same address.
-Whoever uses this primitive promises not to need the answer of such a read; the behavioural twin
+Whoever uses this primitive promises not to need the answer of such a read; the behavioural model
 returns its complement, so that a simulation notices.
 """
 
@@ -99,9 +99,9 @@ class BlockRAM(wiring.Component):
         )
 
     def elaborate(self, platform: object) -> Module:
-        return self._twin() if self.family is None else self._blocks()
+        return self._behavioural() if self.family is None else self._blocks()
 
-    def _twin(self):
+    def _behavioural(self):
         m = Module()
         m.submodules.memory = self.memory = mem = memory.Memory(
             shape=self.width, depth=self.depth, init=[]

@@ -93,7 +93,7 @@ class MultiplierArray(wiring.Component):
         m = Module()
         in_dsp = min(self.lanes, self.dsps * self._per_dsp)
         if self.family is None:
-            in_dsp = 0  # the twin is the multiplier of logic
+            in_dsp = 0  # the behavioural model is the multiplier of logic
         elif self.family == "ecp5":
             for lane in range(in_dsp):
                 product = Signal(36, name=f"product_{lane}")

@@ -4,7 +4,7 @@ written apart.
 
 As there, an answer takes two cycles (output register), contents are zero after configuration, and
 whoever reads an address in the cycle in which another port writes it gets no defined data: the
-twins give the complement, so that a simulation notices.
+behavioural models give the complement, so that a simulation notices.
 """
 
 from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal

@@ -68,7 +68,7 @@ class HeldMultipliers(wiring.Component):
             else:
                 product = held * self.a
             if self.registered:
-                # A DSP's register has no reset, nor has its twin's.
+                # A DSP's register has no reset, nor has the behavioural model's.
                 result = Signal(signed(16), name=f"result_{lane}", reset_less=self.kind == "dsp")
                 m.d.sync += result.eq(product)
                 product = result

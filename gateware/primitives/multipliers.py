@@ -72,7 +72,7 @@ class PipelinedMultipliers(wiring.Component):
         m = Module()
         if self.family is None:
             for lane in range(self.lanes):
-                self._twin(m, lane)
+                self._behavioural(m, lane)
         elif self.family == "ecp5" and self.kind == "dsp":
             for lane in range(self.lanes):
                 self._mult18(m, lane)
@@ -94,7 +94,7 @@ class PipelinedMultipliers(wiring.Component):
                 ]
         return m
 
-    def _twin(self, m, lane):
+    def _behavioural(self, m, lane):
         a, b = (
             Signal.like(value[lane], name=f"{name}_{lane}", reset_less=True)
             for name, value in (("a", self.a), ("b", self.b))

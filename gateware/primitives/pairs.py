@@ -69,7 +69,7 @@ class PairSums(wiring.Component):
                     else row_product(m, f"product_{lane}", held, self.b[lane])
                 )
                 products.append(product)
-            # A DSP's register has no reset, nor has its twin's.
+            # A DSP's register has no reset, nor has the behavioural model's.
             total = Signal(signed(17), name=f"total_{i}", reset_less=self.kind == "dsp")
             m.d.sync += total.eq(products[0] + products[1])
             m.d.comb += self.s[i].eq(total)

@@ -226,8 +226,9 @@ class PLL(wiring.Component):
     Parameters
     ----------
     family : "ecp5", "ice40" or None
-        ``None``: the twin, whose output is the clock of domain ``sync`` around it, locked 16 of its
-        cycles after reset (a simulation has the frequency that its clock is given).
+        ``None``: the behavioural model, whose output is the clock of domain ``sync`` around it,
+        locked 16 of its cycles after reset (a simulation has the frequency that its clock is
+        given).
     input_hz, wanted_hz : number
     tolerance : float
         Largest relative error of the output.

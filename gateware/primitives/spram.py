@@ -13,13 +13,13 @@ class SPRAM(wiring.Component):
     """One ``SB_SPRAM256KA`` (yosys never infers it), or its behavioural model.
 
     One access a cycle. Data read stand from the cycle after the access to the next enabled access;
-    they are undefined after a write (the twin leaves them as they were), and the contents are
-    undefined at configuration (the twin: zero).
+    they are undefined after a write (the behavioural model leaves them as they were), and the
+    contents are undefined at configuration (the model: zero).
 
     Parameters
     ----------
     family : str or None
-        ``"ice40"`` for the cell, ``None`` for the behavioural twin.
+        ``"ice40"`` for the cell, ``None`` for the behavioural model.
 
     Members
     -------

@@ -31,14 +31,14 @@ _COUNTED = {
 }
 
 
-class _Step(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class _Step(enum.Enum, shape=2):
     SWEEP = 0  # after a reset: every word of the RAM gets its reset value
     SLOT = 1  # takes up a bus cycle, or goes on with what else is to be done
     SERVE = 2  # one bus cycle, a half word a cycle
     ROUND = 3  # every prescaler is added to its counter, once
 
 
-class _Run(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class _Run(enum.Enum, shape=3):
     RESET = 0  # engine in reset until nothing of it is outstanding
     RECOVER = 1  # engine prepares itself
     IDLE = 2
@@ -69,7 +69,7 @@ class ControlBlock(wiring.Component):
     memory_size : int
         Bytes of main memory: reset value of ``window_limit``.
     control : EngineControl
-        Face of the engine: its registers, counters and widths.
+        Control interface of the engine: its registers, counters and widths.
     features : int
         Register ``features``.
     program_align : int
@@ -548,7 +548,7 @@ class ControlBlock(wiring.Component):
         """Prescalers between the engine's events and the counters in the RAM. Returns them and, of
         each counter, whether it is its turn."""
         engine = self.engine
-        #: This cycle counts; for who looks on (:mod:`.activity`).
+        #: High in every cycle that counters count. Exported for tracing (:mod:`.activity`).
         self.counting = s.run == _Run.RUN
         m.submodules.prescalers = prescalers = Prescalers(
             bits={

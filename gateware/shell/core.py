@@ -34,7 +34,7 @@ class CoreShell(wiring.Component):
     memory_size : int
         Bytes of main memory, a multiple of 64.
     family : "ecp5", "ice40" or None
-        FPGA family whose primitives are instantiated; ``None``: behavioural twins.
+        FPGA family whose primitives are instantiated; ``None``: behavioural models.
     pipelined : bool
         Registers in the window guard and between it and the memory, both ways: for a request three
         cycles of latency, for data and answers one.
@@ -55,8 +55,8 @@ class CoreShell(wiring.Component):
         The further clock domain that the design around must drive, by its name.
 
     A core reset clears the guard in the cycle after the write, resets engine and arbiter one cycle
-    later and holds them until the guard has nothing outstanding; requests under way are paid and
-    their answers dropped.
+    later and holds them until the guard has nothing outstanding; outstanding requests are drained
+    and their answers dropped.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class CrossingFIFO(wiring.Component):
     -------
     i : In(stream), in ``w_domain``; o : Out(stream), in ``r_domain``
     level : Out, in ``r_domain``: entries that may be taken, at least
-    room : Out, in ``w_domain``: entries that may be put, at least
+    space : Out, in ``w_domain``: entries that may be put, at least
 
     Latency: an edge of ``w_domain`` and four or five of ``r_domain``.
     """
@@ -66,7 +66,7 @@ class CrossingFIFO(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
                 "level": Out(range(depth + 2)),
-                "room": Out(range(depth + 1)),
+                "space": Out(range(depth + 1)),
             }
         )
 
@@ -116,7 +116,7 @@ class CrossingFIFO(wiring.Component):
             self.i.ready.eq(gray != round_there),
             put.addr.eq(after[:-1]),
             after.eq(written + put.en),
-            self.room.eq((back + self.depth - written)[: len(gray)]),
+            self.space.eq((back + self.depth - written)[: len(gray)]),
         ]
         m.d[self._w] += [written.eq(after), gray.eq(after ^ (after >> 1))]
 
@@ -131,7 +131,7 @@ class CrossingFIFO(wiring.Component):
             self.i.ready.eq(~full),
             put.addr.eq(ahead[:-1]),
             ahead_gray.eq(ahead ^ (ahead >> 1)),
-            self.room.eq((back_then + self.depth + 1 - ahead)[: len(gray)]),
+            self.space.eq((back_then + self.depth + 1 - ahead)[: len(gray)]),
         ]
         m.d[self._w] += [
             full.eq(_chosen(put.en, ahead_gray == round_there, gray == round_there)),

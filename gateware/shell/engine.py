@@ -21,7 +21,7 @@ from .activity import Activity, Row
 __all__ = ["Engine", "EngineControl", "Stall", "first_class"]
 
 
-class Stall(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class Stall(enum.Enum, shape=3):
     """Class of a busy cycle (values of :class:`~..isa.registers.StallClass`)."""
 
     WORK = StallClass.WORK
@@ -260,7 +260,7 @@ class Engine(wiring.Component):
     memory_size : int
         Bytes of main memory, a multiple of 64.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
-        FPGA family whose primitives are instantiated; ``None``: behavioural twins.
+        FPGA family whose primitives are instantiated; ``None``: behavioural models.
 
     Members
     -------
@@ -274,7 +274,7 @@ class Engine(wiring.Component):
     """
 
     #: Bytes of a beat that it can be built for; ``None``: any.
-    BEATS: tuple[int, ...] = (1, 2, 4, 8)
+    BEATS: tuple[int, ...] | None = (1, 2, 4, 8)
     #: Beats of answers that the arbiter holds for each of its ports, one number or one a port. With
     #: 0 an engine takes its answers as they come, or slows its other ports.
     port_buffers = 0
@@ -327,7 +327,7 @@ class Engine(wiring.Component):
         return 0
 
     @staticmethod
-    def domains(params: Params) -> dict[str, float | Fraction]:
+    def domains(params: Params) -> Mapping[str, float | Fraction]:
         """Further clock domain of the engine: name -> ratio to the main clock, one entry at
         most."""
         return {}

@@ -111,7 +111,7 @@ def lines(measurement: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _readme(data):
-    yield "| what | figure | command |"
+    yield "| measurement | figure | command |"
     yield "|---|---|---|"
     for row in data["readme"]:
         text = re.sub(

@@ -134,10 +134,10 @@ def _unit(target, what, graph, plan):
         )
     }
     with Session(plan, open_target(f"model:{plan.isa}"), overlap=False) as model:
-        expected = model.run(inputs)["y"]
+        expected = model.run_steps(inputs)["y"]
     session = Session(plan, target, overlap=False)
     try:
-        found = session.run(inputs)["y"]
+        found = session.run_steps(inputs)["y"]
     except RunFailed as error:
         return None, Finding("core", what, False, str(error), _SICK)
     wrong = np.argwhere(found != expected)

@@ -43,11 +43,12 @@ class Item:
 
 @dataclass
 class Section:
-    """Section of a program: words that lie together, in one storage; ``state`` is the ISA's."""
+    """Section of a program: words that lie together, in one storage. ``items`` are of type
+    :class:`Item`, or of an ISA's own that its ``link`` reads; ``state`` is the ISA's."""
 
     name: Hashable | None
     storage: Storage
-    items: list[Item] = field(default_factory=list)
+    items: list[Any] = field(default_factory=list)
     state: dict[Any, Any] = field(default_factory=dict)
 
 

@@ -22,7 +22,7 @@ LINE_CODING = (115_200).to_bytes(4, "little") + bytes([0, 0, 8])
 ROM_BYTES = 256
 
 
-class Request(enum.Enum, shape=8):  # type: ignore[call-arg]  # Amaranth's shape
+class Request(enum.Enum, shape=8):
     """Supported USB requests; others are stalled. Those of the class from 0x20 on."""
 
     GET_STATUS = 0

@@ -14,7 +14,7 @@ __all__ = ["UTMI", "Kind", "Packets", "Reply"]
 LONGEST = 66
 
 
-class Kind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class Kind(enum.Enum, shape=2):
     """Kind of a token: the upper half of its PID."""
 
     OUT = 0
@@ -23,7 +23,7 @@ class Kind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
     SETUP = 3
 
 
-class Reply(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class Reply(enum.Enum, shape=3):
     """Reply of an endpoint."""
 
     NONE = 0

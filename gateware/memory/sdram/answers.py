@@ -28,7 +28,7 @@ class AnswerQueue(wiring.Component):
     Members
     -------
     token : In, ``valid``, ``ack`` (else read data), ``last``, ``error``
-    room : Out(1), a place is free; no token may come without. Registered
+    space : Out(1), a place is free; no token may come without. Registered
     dq : In, data of the input registers
     r, ack : Out, the streams of the memory port
     """
@@ -39,7 +39,7 @@ class AnswerQueue(wiring.Component):
         super().__init__(
             {
                 "token": In(self._token),
-                "room": Out(1),
+                "space": Out(1),
                 "dq": In(8 * beat_bytes),
                 "r": Out(stream.Signature(ReadLayout(beat_bytes))),
                 "ack": Out(stream.Signature(data.StructLayout({"error": unsigned(1)}))),
@@ -59,7 +59,7 @@ class AnswerQueue(wiring.Component):
         free = Signal(range(DEPTH + 1), init=DEPTH)
         taken = Signal()
         # Registered, and so one place early: a token of this cycle is not counted yet.
-        m.d.sync += self.room.eq(free >= 2)
+        m.d.sync += self.space.eq(free >= 2)
         with m.If(self.token.valid & ~taken):
             m.d.sync += free.eq(free - 1)
         with m.Elif(taken & ~self.token.valid):

@@ -5,9 +5,9 @@ is ``gateware/memory/chips/sdr_sdram.hpp``."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class SDRAMChip:
     init_refreshes : int
         Refreshes before the mode register is set.
     postponed : int
-        Refreshes that may be owed.
+        Refreshes that may be postponed.
 
     Attributes
     ----------
@@ -250,7 +250,7 @@ class SDRAMChip:
         else:
             self.fail("command is not modelled")
 
-    def process(self, clock: Signal) -> Callable:
+    def process(self, clock: Signal) -> Callable[..., Coroutine[Any, Any, None]]:
         """Testbench process; ``clock`` is the ``clk`` signal of the main clock's domain."""
         pins = self.pins
 

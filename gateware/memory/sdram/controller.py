@@ -287,7 +287,7 @@ class SDRAMController(wiring.Component):
                 & s.run
                 & ~s.precharge
                 & ~s.activate
-                & answers.room
+                & answers.space
                 & (s.current.error | ~Array(timer[0] for timer in s.no_access)[s.current.bank])
                 & (~s.write | (writes.o.valid & (~s.no_write[0] | s.current.error)))
             ),

@@ -41,7 +41,7 @@ class PadTiming:
     jitter : of the PLL, and the skew of its outputs' networks
     """
 
-    clock: tuple
+    clock: tuple[float, float]
     early: float
     late: float
     setup: float

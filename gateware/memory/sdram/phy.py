@@ -63,7 +63,7 @@ class SDRAMPhy(wiring.Component):
         The board's I/O ports, ``platform.request("sdram", dir="-")`` of a platform with an
         amaranth-boards ``SDRAMResource``: members ``cs``, ``ras``, ``cas``, ``we`` (inverted by
         their ports), ``ba``, ``a``, ``dq`` and, where they are connected, ``clk_en`` and ``dqm``.
-        The clock's pin is the board's affair. ``None``: the behavioural twin, with the member
+        The clock's pin is the board's affair. ``None``: the behavioural model, with the member
         ``pads``.
     family : "ecp5", "ice40" or None
         Of the I/O cells; ``None``: ports of a simulation.

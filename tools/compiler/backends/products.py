@@ -23,11 +23,11 @@ def against_product(graph: Graph, node: MatMul) -> str | None:
     ``None`` if it is."""
     first, second = (graph.shape(name) for name in node.inputs)
     if any(graph.tensors[name].data is not None for name in node.inputs):
-        return "a product with a constant, two tensors that flow are taken"
+        return "a product with a constant: expected two tensors that flow"
     if len(first) != len(second) or len(first) not in (2, 3) or first[:-2] != second[:-2]:
         return (
-            f"a product of shapes {first} and {second}, two matrices or as many pairs of them "
-            f"are taken"
+            f"a product of shapes {first} and {second}: expected two matrices or equally many "
+            f"pairs of them"
         )
     return None
 

@@ -87,7 +87,7 @@ class Draft:
             raise Refused(f"shapes do not fit: {error}") from None
         if prod(shape) > MOST_ELEMENTS:
             raise Refused(
-                f"its result has {prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken"
+                f"its result has {prod(shape):,} elements: expected at most {MOST_ELEMENTS:,}"
             )
         self._names.add(name)
         self.graph.nodes.append(node)
@@ -166,7 +166,7 @@ class Draft:
                 f"{prod(lengths)}"
             )
         if len(lengths) > MOST_AXES:
-            raise Refused(f"its result has {len(lengths)} axes, at most {MOST_AXES} are taken")
+            raise Refused(f"its result has {len(lengths)} axes: expected at most {MOST_AXES}")
         found = view.reshaped(lengths)
         if found is not None:
             return found
@@ -221,9 +221,9 @@ class Draft:
         user = lengths[1:] if batched else lengths
         shape = tuple(user[axis] for axis in order)
         if len(lengths) > MOST_AXES:
-            raise Refused(f"{len(lengths)} axes, at most {MOST_AXES} are taken")
+            raise Refused(f"{len(lengths)} axes: expected at most {MOST_AXES}")
         if prod(shape) > MOST_ELEMENTS:
-            raise Refused(f"{prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken")
+            raise Refused(f"{prod(shape):,} elements: expected at most {MOST_ELEMENTS:,}")
         self.graph.tensors[value.name] = Tensor(value.name, shape)
         self.graph.inputs.append(Port(value.name, value.name, tuple(order), tuple(user), batched))
         seen: list[tuple[int, ...]] = [(order.index(axis),) for axis in range(len(order))]
@@ -248,13 +248,13 @@ class Draft:
         at = next((at for at, port in enumerate(self.graph.inputs) if port.tensor == tensor), None)
         if at is None:
             raise Refused(
-                "its input is made of whole numbers inside the network; an integer input of "
-                "the network is taken"
+                "its input is made of whole numbers inside the network: expected an integer input "
+                "of the network"
             )
         if self._integers.setdefault(tensor, grid) != grid:
             raise Refused(
-                "the same input is taken in two ways; one scale and zero point for all nodes "
-                "that read it is taken"
+                "the same input is taken in two ways: expected one scale and zero point for all "
+                "nodes that read it"
             )
         if grid is not None:
             self.graph.inputs[at] = replace(self.graph.inputs[at], **vars(grid))

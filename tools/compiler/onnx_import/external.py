@@ -36,8 +36,8 @@ def external_bytes(path: Path, tensor: str, entries: Mapping[str, str], expected
         place = place / part
         if place.is_symlink():
             raise OnnxError(
-                f"{what} goes through the symbolic link {place.name}; a file in the model's "
-                f"own folder is taken"
+                f"{what} goes through the symbolic link {place.name}: expected a file in the "
+                f"model's own folder"
             )
     if not place.is_file():
         raise OnnxError(f"{what} is no file")

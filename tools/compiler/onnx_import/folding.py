@@ -24,7 +24,7 @@ __all__ = ["FOLDED", "fold"]
 def _bounded(shape):
     shape = tuple(int(length) for length in shape)
     if any(length < 0 for length in shape) or prod(shape) > MOST_ELEMENTS:
-        raise Refused(f"a constant of shape {shape}; at most {MOST_ELEMENTS:,} elements are taken")
+        raise Refused(f"a constant of shape {shape}: expected at most {MOST_ELEMENTS:,} elements")
     return shape
 
 
@@ -37,7 +37,7 @@ def _constant(step):
                 if isinstance(value, np.ndarray)
                 else np.asarray(value, np.float64 if "float" in name else np.int64)
             )
-    raise Refused("value_string or sparse_value; numbers and dense arrays are taken")
+    raise Refused("value_string or sparse_value: expected numbers or a dense array")
 
 
 def _cast(step):
@@ -57,7 +57,7 @@ def _cast(step):
     }
     if to not in whole:
         raise Refused(
-            f"to = {to}; floats of 16 bits and more, integers of 8 and more, and bool are taken"
+            f"to = {to}: expected floats of 16 bits and more, integers of 8 and more, and bool"
         )
     return data.astype(whole[to])
 
@@ -237,7 +237,7 @@ def fold(step: Step) -> Constant | None:
         and step.operator not in _MOVED
     ):
         raise Refused(
-            "computed from quantised constants; a DequantizeLinear in front of it is taken"
+            "computed from quantised constants: expected a DequantizeLinear in front of it"
         )
     try:
         with np.errstate(all="ignore"):

@@ -80,7 +80,7 @@ class Step:
         found = self.operand(index)
         if not isinstance(found, View):
             raise Refused(
-                f"{what} is a constant; a tensor that depends on the network's inputs is taken"
+                f"{what} is a constant: expected a tensor that depends on the network's inputs"
             )
         return found
 
@@ -89,10 +89,10 @@ class Step:
         found = self.view(index, what)
         if found.grid is not None:
             raise Refused(
-                f"{what} holds quantised numbers; a DequantizeLinear in front of it is taken"
+                f"{what} holds quantised numbers: expected a DequantizeLinear in front of it"
             )
         if found.integer:
-            raise Refused(f"{what} holds whole numbers; a Cast to float in front of it is taken")
+            raise Refused(f"{what} holds whole numbers: expected a Cast to float in front of it")
         return found
 
     def fixed(self, index: int, what: str, default: Constant | None = None) -> Constant | None:
@@ -102,10 +102,10 @@ class Step:
         if found is None:
             return default
         if not isinstance(found, Constant):
-            raise Refused(f"{what} depends on the network's inputs; a constant is taken")
+            raise Refused(f"{what} depends on the network's inputs: expected a constant")
         if found.whole:
             raise Refused(
-                f"{what} holds quantised numbers; a DequantizeLinear in front of it is taken"
+                f"{what} holds quantised numbers: expected a DequantizeLinear in front of it"
             )
         return found
 
@@ -116,11 +116,11 @@ class Step:
         if found is None:
             return default
         if not isinstance(found, Constant):
-            raise Refused(f"{what} depends on the network's inputs; a constant is taken")
+            raise Refused(f"{what} depends on the network's inputs: expected a constant")
         if found.data.ndim > 1 or found.data.dtype.kind not in "iu":
             raise Refused(
-                f"{what} is an array of {found.data.dtype} with {found.data.ndim} axes; a list "
-                f"of whole numbers is taken"
+                f"{what} is an array of {found.data.dtype} with {found.data.ndim} axes: expected a "
+                f"list of whole numbers"
             )
         return [int(number) for number in found.data.ravel()]
 
@@ -131,7 +131,7 @@ class Step:
         if found is None:
             return default
         if found.data.size != 1:
-            raise Refused(f"{what} has {found.data.size} elements; one number is taken")
+            raise Refused(f"{what} has {found.data.size} elements: expected one number")
         return float(found.data.reshape(()))
 
     def axes(
@@ -159,7 +159,7 @@ class Step:
         """Raises :class:`Refused` if an attribute has another value than ``taken``."""
         value = self.attribute(name, default)
         if value not in taken:
-            raise Refused(f"{name} = {value!r}; {' or '.join(map(repr, taken))} is taken")
+            raise Refused(f"{name} = {value!r}: expected {' or '.join(map(repr, taken))}")
         return value
 
     def only_output(self, *names: str) -> None:
@@ -167,7 +167,7 @@ class Step:
         used."""
         for output, name in zip(self.outputs[1:], names, strict=False):
             if output and output in self.used:
-                raise Refused(f"its output {name} is used; the first output alone is taken")
+                raise Refused(f"its output {name} is used: expected the first output alone")
 
     @property
     def output(self) -> str:
@@ -183,5 +183,5 @@ class Step:
         """``data`` as float64. Raises :class:`Refused` if a value is not finite."""
         data = np.asarray(data, np.float64)
         if not np.isfinite(data).all():
-            raise Refused(f"{what} holds NaN or infinity; finite numbers are taken")
+            raise Refused(f"{what} holds NaN or infinity: expected finite numbers")
         return data

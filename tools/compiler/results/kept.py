@@ -233,7 +233,7 @@ def told_when_interrupted(
         raise
 
 
-def plan_identity(plan_folder, inputs: dict[str, np.ndarray]) -> str:
+def plan_identity(plan_folder: str | Path, inputs: dict[str, np.ndarray]) -> str:
     """A digest of the plan in a folder and of inputs."""
     return digest_of(read_bytes(Path(plan_folder) / "plan.toml"), inputs)
 

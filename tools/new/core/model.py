@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from quintet.gateware.isa.machine import Model as Machine
+from quintet.gateware.isa.model import Model as GoldenModel
 from quintet.gateware.isa.outcome import Outcome, RunFault
 
 from .isa import ISA
@@ -13,7 +13,7 @@ from .isa import ISA
 __all__ = ["Model"]
 
 
-class Model(Machine):
+class Model(GoldenModel):
     """The golden model: runs a program on the accumulator and main memory."""
 
     ISA = ISA

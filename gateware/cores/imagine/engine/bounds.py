@@ -18,20 +18,20 @@ __all__ = ["Bounds"]
 _CODE = ISA.fault_codes
 
 
-class _Op(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class _Op(enum.Enum, shape=2):
     ADD = 0  # x + y; the carry is the sum's top bit
     LEAST = 1  # x - y; the carry says x >= y
     MORE = 2  # x - y - 1; the carry says x > y
 
 
-class _X(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's shape
+class _X(enum.Enum, shape=2):
     ADDRESS = 0
     AT = 1
     TOTAL = 2
     OUTPUT = 3
 
 
-class _Y(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
+class _Y(enum.Enum, shape=3):
     LENGTH = 0
     BASE = 1
     LIMIT = 2
@@ -41,7 +41,7 @@ class _Y(enum.Enum, shape=3):  # type: ignore[call-arg]  # Amaranth's shape
 
 
 class Bounds(wiring.Component):
-    """Checks of a start, room for results, place and detail of a fault.
+    """Bounds checker: checks of a start, space for results, place and detail of a fault.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Bounds(wiring.Component):
         of the fault's detail what is no word of the program; word : Out(1), it is one
     """
 
-    def __init__(self, *, bits, rows):
+    def __init__(self, *, bits: int, rows: int) -> None:
         self.bits, self.rows = bits, rows
         super().__init__(
             {
@@ -97,7 +97,7 @@ class Bounds(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = self.bits
         x, y = Signal(bits, reset_less=True), Signal(bits, reset_less=True)

@@ -54,8 +54,8 @@ def verdict(graph: Graph, node: Node, params: Mapping[str, Any]) -> Verdict:
         if len(shape) > _AXES:
             return Verdict(
                 HOST,
-                f"{tensor} has {len(shape)} axes beside that of the inputs, at most {_AXES} "
-                f"are taken",
+                f"{tensor} has {len(shape)} axes beside that of the inputs: expected at most "
+                f"{_AXES}",
             )
     if isinstance(node, Reduce) and node.function == "argmax":
         return Verdict(HOST, "argmax: no instruction gives an element's number")

@@ -59,14 +59,16 @@ class IMAGineBackend(Backend):
         if isinstance(node, Conv):
             if node.groups > 1:
                 return Verdict(
-                    NO, f"groups = {node.groups}: the array multiplies whole matrices; 1 is taken"
+                    NO,
+                    f"groups = {node.groups}: expected 1, since the array multiplies whole "
+                    f"matrices",
                 )
             positions = int(np.prod(graph.shape(node.output)[:-1]))
             if positions > MOST_POSITIONS:
                 return Verdict(
                     NO,
-                    f"{positions} positions, each a matrix times a vector: at most "
-                    f"{MOST_POSITIONS} are taken",
+                    f"{positions} positions, each a matrix times a vector: expected at most "
+                    f"{MOST_POSITIONS}",
                 )
             return Verdict(
                 DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector"
@@ -74,7 +76,7 @@ class IMAGineBackend(Backend):
         if isinstance(node, Lstm):
             steps = graph.shape(node.inputs[0])[0]
             if steps > MOST_STEPS:
-                return Verdict(NO, f"{steps} steps: at most {MOST_STEPS} are taken")
+                return Verdict(NO, f"{steps} steps: expected at most {MOST_STEPS}")
             return Verdict(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
         return Verdict(HOST, "between layers the values are on the host")
 

@@ -71,7 +71,7 @@ def _matrix(step, index, what):
         data = data.reshape(data.shape[-2:])
     if data.ndim != 2 or not data.size:
         raise Refused(
-            f"{what} has the shape {constant.data.shape}; a constant of two axes is taken"
+            f"{what} has the shape {constant.data.shape}: expected a constant of two axes"
         )
     return data, constant
 
@@ -124,7 +124,7 @@ def _gemm(step):
     first, second = step.operand(0), step.operand(1)
     for operand in (first, second):
         if operand is not None and len(operand.lengths) != 2:
-            raise Refused(f"a factor of shape {tuple(operand.lengths)}; two axes are taken")
+            raise Refused(f"a factor of shape {tuple(operand.lengths)}: expected two axes")
     bias = None
     if isinstance(first, View) and isinstance(second, Constant):
         view = step.flowing().permuted((1, 0)) if step.attribute("transA", 0) else step.flowing()

@@ -28,7 +28,7 @@ class _Window:
         self.dilation = self._each(step, "dilations", spatial)
         pads = list(step.attribute("pads", [0] * (2 * spatial)))
         if len(pads) != 2 * spatial or min(pads) < 0:
-            raise Refused(f"pads = {pads}; two numbers from 0 an axis are taken")
+            raise Refused(f"pads = {pads}: expected two non-negative integers per axis")
         self.before, self.after = pads[:spatial], pads[spatial:]
         mode = step.wants("auto_pad", ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), "NOTSET")
         if mode != "NOTSET":
@@ -56,7 +56,7 @@ class _Window:
     def _each(self, step, name, spatial):
         values = list(step.attribute(name, [1] * spatial))
         if len(values) != spatial or min(values) < 1:
-            raise Refused(f"{name} = {values}; a number from 1 an axis is taken")
+            raise Refused(f"{name} = {values}: expected one positive integer per spatial axis")
         return values
 
     @property
@@ -89,11 +89,11 @@ def _map(step, spatial=(1, 2)):
     lengths = view.lengths
     if len(lengths) - 2 not in spatial:
         raise Refused(
-            f"input of {len(lengths)} axes {lengths}; maps of rows and columns, or of columns "
-            f"alone, are taken"
+            f"input of {len(lengths)} axes {lengths}: expected maps of rows and columns, or of "
+            f"columns alone"
         )
     if lengths[0] != 1:
-        raise Refused(f"{lengths[0]} inputs at once; a batch of 1 is taken")
+        raise Refused(f"{lengths[0]} inputs at once: expected a batch of 1")
     groups = [(2,), (3,), (1,)] if len(lengths) == 4 else [(), (2,), (1,)]
     return step.draft.arranged(view, groups), lengths[2:]
 
@@ -175,8 +175,8 @@ def _overlapping(window):
     ):
         if max(before, after) >= reach or length < 1:
             raise Refused(
-                f"pads = {list(window.padding)}; less than the window's {list(window.reach)} "
-                f"is taken"
+                f"pads = {list(window.padding)}: expected less than the window's "
+                f"{list(window.reach)}"
             )
 
 
@@ -185,7 +185,7 @@ def _average_pool(step):
     tensor, lengths = _map(step)
     window = _Window(step, lengths, step.attribute("kernel_shape"))
     if any(pace != 1 for pace in window.dilation):
-        raise Refused(f"dilations = {window.dilation}; 1 is taken")
+        raise Refused(f"dilations = {window.dilation}: expected 1")
     _overlapping(window)
     counted = bool(step.attribute("count_include_pad", 0))
     extra = window.ceiling() if step.attribute("ceil_mode", 0) else [0, 0]
@@ -230,7 +230,9 @@ def _pad(step):
     axes = step.counted("axes", step.numbers(3, "axes", list(range(count))), count)
     pads = step.numbers(1, "pads")
     if pads is None or len(pads) != 2 * len(axes) or min(pads, default=0) < 0:
-        raise Refused(f"pads = {pads}; two numbers from 0 an axis are taken (a Slice takes away)")
+        raise Refused(
+            f"pads = {pads}: expected two non-negative integers per axis (a Slice takes away)"
+        )
     value = step.number(2, "constant_value", 0.0)
     sides = {
         axis: (a, b)
