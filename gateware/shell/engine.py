@@ -245,11 +245,11 @@ class EngineControl(wiring.Signature):
 
 
 class Engine(wiring.Component):
-    """Base class of the engines, the ISA-specific part of a core. A room's ``variant(params,
-    beat_bytes)`` names the class of a build.
+    """Base class of the engines, the ISA-specific part of a core. A core package's
+    ``variant(params, beat_bytes)`` names the class of a build.
 
-    A class of a room gives ``elaborate`` and ``prepare()``, and sets what it wants otherwise of the
-    attributes here. ``prepare`` gives ``(EngineControl, number of memory ports)`` and refuses, with
+    A class of a core package gives ``elaborate`` and ``prepare()``, and may override the attributes
+    here. ``prepare`` gives ``(EngineControl, number of memory ports)`` and refuses, with
     a ``ValueError``, arguments that only this engine cannot take.
 
     Parameters

@@ -142,7 +142,7 @@ def describe_fault(result: JobResult) -> str:
 
 def explanation(result: JobResult) -> list[str]:
     """Further sentences, of the ISA and of the target, on a run that did not end well."""
-    outcome, explain = result.outcome, result.job.room.software.SOFTWARE.explain
+    outcome, explain = result.outcome, result.job.package.software.SOFTWARE.explain
     known = (
         explain(result.last.program, result.last.at, outcome)
         if explain is not None and outcome.fault is not None

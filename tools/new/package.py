@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from ...boards import board_names
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from ..errors import InputError
 
 __all__ = ["KINDS", "files", "write"]
 
 _HERE = Path(__file__).resolve().parent
 #: Kind of package -> names in use, and the longest name (a board's stands in the info ROM).
-KINDS = {"core": (room_names, 32), "board": (board_names, 16)}
+KINDS = {"core": (core_names, 32), "board": (board_names, 16)}
 
 _PYPROJECT = """\
 [build-system]
@@ -110,7 +110,7 @@ def _module_file(name):
 
 def _tag(name):
     """Four letters, by which boards say what core they hold; none that another core has."""
-    taken = {open_room(other).isa.ISA.tag for other in room_names()}
+    taken = {open_core(other).isa.ISA.tag for other in core_names()}
     wanted = name.replace("_", "").upper()[:4].ljust(4, "X")
     return next(
         tag
