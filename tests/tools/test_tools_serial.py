@@ -147,7 +147,7 @@ def test_baud():
             ("baud=0", "baud = 0"),
             ("timeout=0", "timeout = 0"),
             ("timeout=x", "timeout = x: expected seconds"),
-            ("parity=odd", "baud=N and timeout=SECONDS"),
+            ("parity=odd", "baud=N or timeout=SECONDS"),
         ):
             with pytest.raises(TargetError, match=word):
                 open_target(f"{board.path}?{query}")
