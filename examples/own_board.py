@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from quintet.boards import open_board
 from quintet.boards.board import UARTLink
-from quintet.gateware.cores import open_core, core_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.parameters import ParameterError
 
 
