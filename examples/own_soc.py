@@ -27,10 +27,10 @@ class Accelerator(wiring.Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        room = open_core("opentpu")
+        package = open_core("opentpu")
         m.submodules.core = core = CoreShell(
-            room=room,
-            params=room.params.SPACE.resolve("sim"),
+            package=package,
+            params=package.params.SPACE.resolve("sim"),
             beat_bytes=BEAT_BYTES,
             memory_size=MEMORY_BYTES,
         )
