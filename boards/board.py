@@ -256,11 +256,11 @@ class Board:
     title : str
     fpga : str, code of presets that fit (``85f``, ``45f``, ``25f``, ``up5k``, ``hx8k``)
     part : str, the FPGA as its maker calls it, with package and speed grade
-    platform : str, ``module:class`` of amaranth-boards, or of a file of ours
+    platform : str, ``module:class`` of amaranth-boards, or of a file in ``boards/platforms``
     oscillator : str, clock resource of the platform; ``oscillator_hz`` its frequency
     clock_mhz : float, main clock where the preset names none
     memory : SDRAM, SRAM, SPRAM or BlockRAM
-    link : UARTLink or USBPort, the link that is built where none is asked for
+    link : UARTLink or USBPort, the default link
     usb : USBPort or None, where USB wires come to the FPGA
     bridges : tuple of Bridge, the board's own USB serial bridge (of several revisions),
         by which a host finds it
@@ -480,7 +480,7 @@ class Board:
             As of :class:`~quintet.gateware.soc.SoC`; without ``preset`` the first one that fits the
             board's FPGA.
         clock_hz : int, optional
-            Main clock that is asked for; else the default one. The SoC uses the frequency
+            Requested main clock; else the default one. The SoC uses the frequency
             that the PLL really makes.
         family : str or None
             ``"own"``: the board's primitives; ``None``: behavioural models of them, for simulation.

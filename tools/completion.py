@@ -47,7 +47,7 @@ def _targets(**_):
 
 
 def _builds(**_):
-    """What a plan can be made for: a board with a core, or a target."""
+    """Builds that a plan can be compiled for: a board with a core, or a target."""
     return [
         *(name.removeprefix("sim:") for name in _targets() if name.startswith("sim:")),
         *_targets(),

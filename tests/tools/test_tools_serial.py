@@ -213,7 +213,7 @@ def test_auto_asks_nobody_else(attached):
         attached(usb_port(board.path, 0x2341, 0x0043))
         with pytest.raises(
             NoDeviceError,
-            match=f"no USB serial port is that of a board of ours; name one of {board.path}",
+            match=f"no USB serial port is that of a known board; name one of {board.path}",
         ):
             open_target("auto")
 

@@ -261,8 +261,8 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
 
 
 def _check_fits(board, package):
-    """Refuse at once a core of which every preset was found too large; a preset or parameters that
-    are asked for by name are tried."""
+    """Refuses a core at once if all of its presets were found too large; explicitly named presets
+    or parameters are tried."""
     preset = board.preset_for(package)
     if (package.name, preset) in board.too_large:
         raise BuildError(
@@ -289,9 +289,9 @@ def _synthesis(engine, family):
 
 
 def _scripts(engine, board, params):
-    """What yosys does besides: before the synthesis what the engine asks for (``synth_before``);
-    modules that it names in ``synth_apart`` are mapped one by one, so that none gives away its
-    speed because another is slower anyway; cells of its ``floorplan`` get their places."""
+    """Further yosys commands of an engine: ``synth_before`` runs before the synthesis; modules of
+    ``synth_apart`` are mapped separately, so that a fast one is not mapped for area because
+    another is slower; cells of the ``floorplan`` get their places."""
     before = [_AFTER_READ, *filter(None, [engine.synth_before.get(board.family)])]
     after = []
     apart = engine.synth_apart.get(board.family, ())

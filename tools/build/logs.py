@@ -154,8 +154,8 @@ def _critical_path(paths):
 
 def _names(clocks, ours):
     """Clock net -> our name for it. The netlist names a clock after any of the modules that it
-    reaches: ours are told by the frequency asked for (of several the slowest, since the memory
-    chip's, of the main clock's frequency, reaches little)."""
+    reaches: ours are identified by the requested frequency (of several the slowest, since the
+    memory chip's, of the main clock's frequency, reaches little)."""
     names, rest = {}, dict(clocks)
     for name, hz in ours.items():
         if rest:

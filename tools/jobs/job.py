@@ -365,7 +365,7 @@ class Job:
         return steps
 
     def _check_steps(self, steps, params, memory_size, target):
-        """What the build and the ISA itself refuse of registers and programs, with the registers
+        """Checks of registers and programs by the build and by the ISA itself, with the registers
         that are in force."""
         in_force = {"window_base": 0, "window_limit": memory_size}
         for index, step in enumerate(steps):

@@ -79,7 +79,7 @@ def run_object(result: JobResult) -> dict[str, Any]:
 
 
 def _places(result):
-    """What lies where in main memory: ``what``, ``kind``, ``at``, ``bytes``, in the order of
+    """Contents of main memory: rows of ``what``, ``kind``, ``at``, ``bytes``, in the order of
     addresses."""
     programs = {step.at for step in result.image.steps}
     found = [

@@ -166,8 +166,8 @@ def _memory_half(netlist, rng):
 
 
 def _initial_value(netlist, rng):
-    """Of a flip-flop, with the level that its reset gives, or of a bit of a block RAM that the
-    bitstream sets."""
+    """A wrong initial value: of a flip-flop together with its reset level, or of a bit of a block
+    RAM that the bitstream sets."""
     memories = [
         place
         for place, cell in enumerate(netlist.cells)

@@ -88,8 +88,8 @@ def _check(kind, name):
 
 
 def _where(kind, name):
-    """Where the core or board that has the name is: the installed package that brings it, and what
-    removes that, or quintet itself."""
+    """Origin of the core or board with this name: the installed package that brings it and the
+    command that removes it, or quintet itself."""
     for entry in entry_points(group=f"quintet.{kind}s"):
         if entry.name == name and entry.dist is not None:
             return (

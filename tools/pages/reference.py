@@ -323,7 +323,7 @@ _COMMON_FAULTS = (
 
 
 def _pages(names, folder):
-    """Pairs (path, text) of the pages asked for."""
+    """Pairs (path, text) of the requested pages."""
     for name in names or core_names():
         yield folder / "reference" / f"{name}.md", reference_page(open_core(name))
     if not names:

@@ -313,7 +313,7 @@ class LinkTarget(Target):
 
     @contextmanager
     def _idle_after_interrupt(self):
-        """An interrupted host would leave the board at work."""
+        """Ends the run if the host is interrupted, since the board would stay busy."""
         try:
             yield
         except KeyboardInterrupt:
@@ -349,8 +349,8 @@ class LinkTarget(Target):
         return Outcome(kind, fault, counters, {name: found[name] for name in own})
 
     def _read_registers(self, names):
-        """Values of registers and counters, name -> value, all asked for at once; neighbours come
-        in one piece."""
+        """Values of registers and counters, name -> value, all requested at once; neighbours are
+        read together."""
         places, blocks = {name: self._place(name)[:2] for name in names}, []
         for offset, width in sorted(places.values()):
             end = offset + width // 8

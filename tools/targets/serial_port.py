@@ -50,8 +50,8 @@ def identities() -> dict[tuple[int, int], Identity]:
 
 
 def candidates() -> list[ListPortInfo]:
-    """Serial ports that may be a board of ours: those of a known bridge, the link's interface where
-    it has several."""
+    """Serial ports that may be a known board: those of known bridges, and of a bridge with several
+    interfaces the one of the link."""
     from serial.tools import list_ports
 
     found = []
@@ -256,6 +256,6 @@ def _others():
     if not others:
         return ": no USB serial port is attached"
     return (
-        f": no USB serial port is that of a board of ours; name one of "
+        f": no USB serial port is that of a known board; name one of "
         f"{', '.join(sorted(others))} if it is"
     )
