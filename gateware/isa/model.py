@@ -61,8 +61,8 @@ class MemoryWindow:
 
 
 class Model(ABC):
-    """Golden model of an ISA (docs/how/contracts.md, section 6). A room's model sets ``ISA`` and
-    gives ``reset`` and ``run``.
+    """Golden model of an ISA (docs/how/contracts.md, section 6). A core package's model sets
+    ``ISA`` and gives ``reset`` and ``run``.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class Isa:
 
     Parameters
     ----------
-    name : folder of its room. ``title`` : for people. ``tag`` : four characters.
+    name : folder of its core package. ``title`` : for people. ``tag`` : four characters.
         ``version`` : (major, minor).
     program_align : alignment of ``program_at``, in bytes.
     registers, counters, faults : tuples of the types of ``registers.py``;

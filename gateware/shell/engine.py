@@ -245,11 +245,11 @@ class EngineControl(wiring.Signature):
 
 
 class Engine(wiring.Component):
-    """Base class of the engines, the ISA-specific part of a core. A room's ``variant(params,
-    beat_bytes)`` names the class of a build.
+    """Base class of the engines, the ISA-specific part of a core. A core package's
+    ``variant(params, beat_bytes)`` names the class of a build.
 
-    A core's class gives ``elaborate`` and :meth:`prepare`, and sets those of the attributes here
-    that differ.
+    A class of a core package gives ``elaborate`` and :meth:`prepare`, and may override the
+    attributes here.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         from ..report.charts import library
 
         check_output(args.html, "--html")
-        library()  # what is missing is told before anything that takes time
+        library()  # reports what is missing before anything that takes time
     check_kept(args)
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.backends import backend_names

@@ -5,7 +5,7 @@ that neither may run."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...gateware.cores import RoomError, open_room
+from ...gateware.cores import CoreError, open_core
 from ..errors import InputError
 from .backends import backend_class, backend_names
 from .backends.base import HOST, NO, Backend, Verdict
@@ -262,8 +262,8 @@ def neighbours_of(isa: str) -> dict[str, Backend]:
         if name == isa:
             continue
         try:
-            space = open_room(name).params.SPACE
-        except RoomError:
+            space = open_core(name).params.SPACE
+        except CoreError:
             continue
         # Memory is no matter of a verdict.
         found[name] = backend_class(name)(params=space.resolve(), memory_size=1 << 32)

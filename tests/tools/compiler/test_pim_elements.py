@@ -5,7 +5,7 @@ model's, and networks with them layer by layer."""
 import numpy as np
 import pytest
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.cores.pim.model.elements import _vsigm, _vtanh
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import HOST, NATIVE
@@ -118,9 +118,9 @@ def test_networks_equal_layer_by_layer(make, preset):
 
 
 def test_verdicts():
-    room = open_room("pim")
+    package = open_core("pim")
     without = PIMBackend(
-        params=room.params.SPACE.resolve("sim", {"act_unit": 0}), memory_size=1 << 20
+        params=package.params.SPACE.resolve("sim", {"act_unit": 0}), memory_size=1 << 20
     )
     b = Builder("net", (400,))
     b.act("sigmoid")
@@ -128,11 +128,12 @@ def test_verdicts():
     graph = b.finish()
     answer = without.verdict(graph, graph.nodes[0])
     assert (answer.answer, answer.reason) == (HOST, "sigmoid: a build with act_unit has it")
-    backend = PIMBackend(params=room.params.SPACE.resolve("sim"), memory_size=1 << 20)
+    backend = PIMBackend(params=package.params.SPACE.resolve("sim"), memory_size=1 << 20)
     product = Builder("net", (4,))
     product.add(g.Binary, product.here, product.here, function="mul")
     narrow = PIMBackend(
-        params=room.params.SPACE.resolve("sim", {"max_biw": 16, "x_bits": 8}), memory_size=1 << 20
+        params=package.params.SPACE.resolve("sim", {"max_biw": 16, "x_bits": 8}),
+        memory_size=1 << 20,
     )
     assert (
         narrow.verdict(product.graph, product.graph.nodes[0]).reason

@@ -336,7 +336,7 @@ def test_what_lies_between_elements_is_one_request():
     target = open_target("model:opu")
     target.configure(
         like=TargetInfo(
-            kind="model", isa="opu", params=target.room.params.SPACE.resolve(), memory_size=4096
+            kind="model", isa="opu", params=target.package.params.SPACE.resolve(), memory_size=4096
         )
     )
     target.fill(0, 4096, 9)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....gateware.cores import open_room
+from ....gateware.cores import open_core
 from ...errors import InputError
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ class Backend(ABC):
     memory : dict, what the target's info text says of it, for estimates;
         empty where that is not known
 
-    ``isa`` is the room's name. ``floating`` is true where the machine computes in floating point
+    ``isa`` is the core's name. ``floating`` is true where the machine computes in floating point
     and nothing is quantised.
     """
 
@@ -224,7 +224,7 @@ class Backend(ABC):
     def clock_ratio(self) -> float:
         """Cycles of the core's counters per cycle of the main clock: greater than one if the core
         has a faster clock of its own."""
-        peaks = open_room(self.isa).params.SPACE.peaks(self.params)
+        peaks = open_core(self.isa).params.SPACE.peaks(self.params)
         return 1.0 if peaks is None else peaks.clock_ratio
 
     @abstractmethod

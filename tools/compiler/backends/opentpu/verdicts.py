@@ -230,13 +230,13 @@ _HOST = {
 def _boards_with_norm():
     """Names of the boards whose default preset takes networks."""
     from .....boards import board_names, open_board
-    from .....gateware.cores import open_room
+    from .....gateware.cores import open_core
 
-    room = open_room("opentpu")
+    package = open_core("opentpu")
     found = []
     for name in board_names():
-        preset = open_board(name).preset_for(room)
-        if preset is not None and room.params.SPACE.resolve(preset)["ext_norm"]:
+        preset = open_board(name).preset_for(package)
+        if preset is not None and package.params.SPACE.resolve(preset)["ext_norm"]:
             found.append(name)
     return found
 
