@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .backends import backend_class
-from .backends.base import HOST, Backend, LoweringError, Verdict
+from .backends.base import HOST, Backend, LoweringError, Support
 from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .images import programs_of
@@ -249,7 +249,7 @@ def _bar(made, error, options, barred):
             made.backend.isa,
             [
                 refusal(
-                    made.graph, node, Verdict(HOST, error.reason), neighbours_of(made.backend.isa)
+                    made.graph, node, Support(HOST, error.reason), neighbours_of(made.backend.isa)
                 )
             ],
         ) from error

@@ -34,7 +34,7 @@ def check(graph, params=SMALL, bits=None, count=2, seed=0):
     """Every tensor, kept or not, is the reference's."""
     backend = backend_of(params)
     for node in graph.nodes:
-        assert backend.verdict(graph, node).runs, backend.verdict(graph, node)
+        assert backend.check_support(graph, node).runs, backend.check_support(graph, node)
     graph = backend.prepare(graph)
     quantised = random_quantised(graph, backend, seed, bits)
     inputs = random_numbers(quantised, count, seed)

@@ -30,17 +30,17 @@ __all__ = [
     "Lowered",
     "LoweringError",
     "Placed",
-    "Verdict",
+    "Support",
     "moved",
 ]
 
-#: Answers of a verdict: by its own instructions, by others of its instructions, on the host only,
-#: not at all.
+#: Answers of a support check: by its own instructions, by others of its instructions, on the host
+#: only, not at all.
 NATIVE, DECOMPOSED, HOST, NO = "native", "decomposed", "host", "no"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Support:
     """Result of a support check: whether a core runs a node.
 
     Attributes
@@ -228,13 +228,13 @@ class Backend(ABC):
         return 1.0 if peaks is None else peaks.clock_ratio
 
     @abstractmethod
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        """Support check: the :class:`Verdict` on one node of an imported graph, after the passes
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check: the :class:`Support` on one node of an imported graph, after the passes
         that all cores share."""
 
     def prepare(self, graph: Graph) -> Graph:
         """Legalises a graph (returns a new one): decomposes nodes and fuses residuals into
-        convolutions where that changes the arithmetic. All nodes must run by :meth:`verdict`.
+        convolutions where that changes the arithmetic. All nodes must run by :meth:`check_support`.
         Tensors that stay keep their names."""
         return graph
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
 from .decompose import machine_of
 from .reference.numeric import run_machine
-from .verdicts import verdict
+from .support import check_support
 from .ways import lower_machine
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class Cherry(Backend):
     isa = "cherry"
     floating = True
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node, self.params)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        return check_support(graph, node, self.params)
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False

@@ -28,7 +28,7 @@ from ..base import (
     Lowered,
     LoweringError,
     Placed,
-    Verdict,
+    Support,
     moved,
 )
 from .prepare import MOST_POSITIONS, MOST_STEPS, prepared
@@ -49,36 +49,36 @@ class IMAGineBackend(Backend):
     #: array anyway.
     host_free = True
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
+    def check_support(self, graph: Graph, node: Node) -> Support:
         if isinstance(node, Dense):
             return (
-                Verdict(NATIVE)
+                Support(NATIVE)
                 if node.activation is None
-                else Verdict(DECOMPOSED, f"{node.activation.function} on the host")
+                else Support(DECOMPOSED, f"{node.activation.function} on the host")
             )
         if isinstance(node, Conv):
             if node.groups > 1:
-                return Verdict(
+                return Support(
                     NO,
                     f"groups = {node.groups}: expected 1, since the array multiplies whole "
                     f"matrices",
                 )
             positions = int(np.prod(graph.shape(node.output)[:-1]))
             if positions > MOST_POSITIONS:
-                return Verdict(
+                return Support(
                     NO,
                     f"{positions} positions, each a matrix times a vector: expected at most "
                     f"{MOST_POSITIONS}",
                 )
-            return Verdict(
+            return Support(
                 DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector"
             )
         if isinstance(node, Lstm):
             steps = graph.shape(node.inputs[0])[0]
             if steps > MOST_STEPS:
-                return Verdict(NO, f"{steps} steps: expected at most {MOST_STEPS}")
-            return Verdict(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
-        return Verdict(HOST, "between layers the values are on the host")
+                return Support(NO, f"{steps} steps: expected at most {MOST_STEPS}")
+            return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
+        return Support(HOST, "between layers the values are on the host")
 
     def prepare(self, graph: Graph) -> Graph:
         return prepared(graph)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
 from .lower import lower, most_images
 from .numbers import arithmetic
 from .prepare import prepare
 from .reference import run
-from .verdicts import verdict
+from .support import check_support
 
 if TYPE_CHECKING:
     from ...graph import Graph, Node
@@ -28,8 +28,8 @@ class OpenTpu(Backend):
 
     isa = "opentpu"
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node, self.params)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        return check_support(graph, node, self.params)
 
     def prepare(self, graph: Graph) -> Graph:
         return prepare(graph)

@@ -13,14 +13,14 @@ from ....kernels.opu.emitter import REGION_MAPS
 from ....kernels.opu.reference import run_layer
 from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, Node, Reduce, Tensor
 from ...quantised import Arithmetic, Quantised
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
 from .form import Form
 from .lowering import lower_network
 from .network import Builder
 from .prepare import prepare
 from .stages import stages
 from .sums import partial_sums
-from .verdicts import verdict
+from .support import check_support
 
 __all__ = ["OpuBackend"]
 
@@ -49,8 +49,8 @@ class OpuBackend(Backend):
         # Tensor -> Form of the graph that it was last met in
         self._forms: WeakKeyDictionary[Tensor, Form] = WeakKeyDictionary()
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        return check_support(graph, node)
 
     def prepare(self, graph: Graph) -> Graph:
         return prepare(graph, self.apart)

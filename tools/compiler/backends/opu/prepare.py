@@ -9,7 +9,7 @@ import numpy as np
 from ...graph import Activation, Affine, Binary, Conv, Dense, Graph, Tensor
 from ..products import join_turned
 from .clips import with_own_scales
-from .verdicts import constant_of, is_limit
+from .support import constant_of, is_limit
 
 __all__ = ["prepare"]
 

@@ -33,7 +33,7 @@ from ..base import (
     Lowered,
     LoweringError,
     Placed,
-    Verdict,
+    Support,
 )
 from ..products import join_turned
 from .arrays.assign import assign
@@ -42,9 +42,9 @@ from .arrays.pieces import in_pieces
 from .choose import choose_joined
 from .clock.estimate import program_cycles
 from .flat import most_repeated
-from .products import places_before, verdict_of_product, verdict_of_transpose
+from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
-from .recurrent import verdict_of_recurrent
+from .recurrent import support_of_recurrent
 from .reference import run_node
 from .tables import TABLES, table_steps, wants_too_much, with_units
 
@@ -132,73 +132,73 @@ class PIMBackend(Backend):
         """Bits of activations, the width to prefer first."""
         return (16, 8) if self.params["x_bits"] >= 16 and self.params["max_biw"] >= 16 else (8,)
 
-    def verdict(self, graph, node):
+    def check_support(self, graph, node):
         activation = getattr(node, "activation", None)
         if activation is not None and activation.function not in ("relu", "clip"):
-            return Verdict(HOST, f"{activation.function}: expected relu or clip")
+            return Support(HOST, f"{activation.function}: expected relu or clip")
         if isinstance(node, Conv | Dense | Reshape):
-            return Verdict(NATIVE)
+            return Support(NATIVE)
         if isinstance(node, Activation):
             return self._activation(graph, node)
         if isinstance(node, Binary):
             return self._binary(graph, node)
         if isinstance(node, MaxPool):
             return (
-                Verdict(NATIVE)
+                Support(NATIVE)
                 if node.dilation == (1, 1)
-                else Verdict(HOST, f"dilation = {list(node.dilation)}: expected 1")
+                else Support(HOST, f"dilation = {list(node.dilation)}: expected 1")
             )
         if isinstance(node, AveragePool):
             whole = _whole(graph, node)
             if not whole and not node.include_padding and any(node.padding):
-                return Verdict(HOST, "padding that does not count: expected include_padding = 1")
+                return Support(HOST, "padding that does not count: expected include_padding = 1")
             if whole and node.window[0] * node.window[1] > MOST_AVERAGED:
-                return Verdict(
+                return Support(
                     DECOMPOSED, "a depthwise convolution with equal weights, and a smaller average"
                 )
             return (
-                Verdict(NATIVE)
+                Support(NATIVE)
                 if whole
-                else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
+                else Support(DECOMPOSED, "a depthwise convolution with equal weights")
             )
         if isinstance(node, Concat):
             constants = [name for name in node.inputs if graph.tensors[name].data is not None]
             return (
-                Verdict(
+                Support(
                     HOST,
                     f"constant {constants[0]} among concatenated tensors: expected tensors that "
                     f"flow",
                 )
                 if constants
-                else Verdict(NATIVE)
+                else Support(NATIVE)
             )
         if isinstance(node, Lstm | Gru):
             if wants_too_much(graph, node):
-                return Verdict(
+                return Support(
                     HOST,
                     f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share",
                 )
-            return verdict_of_recurrent(graph, node, self.params)
+            return support_of_recurrent(graph, node, self.params)
         if isinstance(node, MatMul):
-            return verdict_of_product(graph, node, self.params)
+            return support_of_product(graph, node, self.params)
         if isinstance(node, Transpose):
-            return verdict_of_transpose(graph, node)
-        return Verdict(HOST, "no kernel for it")
+            return support_of_transpose(graph, node)
+        return Support(HOST, "no kernel for it")
 
     def _activation(self, graph, node):
         if node.function in ("relu", "clip"):
-            return Verdict(NATIVE)
+            return Support(NATIVE)
         if node.function not in TABLES:
-            return Verdict(HOST, f"{node.function}: expected relu, clip, sigmoid or tanh")
+            return Support(HOST, f"{node.function}: expected relu, clip, sigmoid or tanh")
         if not self.params["act_unit"]:
-            return Verdict(HOST, f"{node.function}: a build with act_unit has it")
+            return Support(HOST, f"{node.function}: a build with act_unit has it")
         if wants_too_much(graph, node):
-            return Verdict(
+            return Support(
                 HOST,
                 f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others "
                 f"share",
             )
-        return Verdict(NATIVE)
+        return Support(NATIVE)
 
     def _binary(self, graph, node):
         shapes, result = [graph.shape(name) for name in node.inputs], graph.shape(node.output)
@@ -208,7 +208,7 @@ class PIMBackend(Backend):
             or result not in shapes
             or not all(_repeats(shape, result, most_repeated(self.params)) for shape in shapes)
         ):
-            return Verdict(
+            return Support(
                 HOST,
                 f"{node.function} of "
                 f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: expected add, "
@@ -216,10 +216,10 @@ class PIMBackend(Backend):
                 f"in front, {most_repeated(self.params)} elements at most",
             )
         if node.function == "mul" and self.params["max_biw"] < 32:
-            return Verdict(
+            return Support(
                 HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}"
             )
-        return Verdict(NATIVE)
+        return Support(NATIVE)
 
     def prepare(self, graph):
         """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..base import DECOMPOSED, HOST, Verdict
+from ..base import DECOMPOSED, HOST, Support
 from ..products import against_product, turns
 from .flat import Products
 from .maps import share
@@ -21,8 +21,8 @@ __all__ = [
     "emit_transpose",
     "places_before",
     "run_product",
-    "verdict_of_product",
-    "verdict_of_transpose",
+    "support_of_product",
+    "support_of_transpose",
 ]
 
 #: Elements that one ``vvdmul`` takes.
@@ -31,8 +31,8 @@ _MOST_INNER = 2047
 _SUM = 32
 
 
-def verdict_of_product(graph, node, params):
-    """:class:`Verdict` on a MatMul."""
+def support_of_product(graph, node, params):
+    """:class:`Support` on a MatMul."""
     reason = against_product(graph, node)
     if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:
         reason = (
@@ -41,17 +41,17 @@ def verdict_of_product(graph, node, params):
     if reason is None and params["max_biw"] < _SUM:
         reason = f"sums want max_biw = {_SUM}, this build has {params['max_biw']}"
     return (
-        Verdict(HOST, reason)
+        Support(HOST, reason)
         if reason
-        else Verdict(DECOMPOSED, "a product of two vectors for each result")
+        else Support(DECOMPOSED, "a product of two vectors for each result")
     )
 
 
-def verdict_of_transpose(graph, node):
-    """:class:`Verdict` on a Transpose."""
+def support_of_transpose(graph, node):
+    """:class:`Support` on a Transpose."""
     if turns(graph, node):
-        return Verdict(DECOMPOSED, "column by column with vmv")
-    return Verdict(
+        return Support(DECOMPOSED, "column by column with vmv")
+    return Support(
         HOST, f"transpose to {node.order}: the last two axes of two or three are swapped"
     )
 

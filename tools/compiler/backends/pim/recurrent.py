@@ -9,13 +9,13 @@ Sums have the unit that the tables read (2^-12 of 16 bits), gates and states tha
 import numpy as np
 
 from ...graph import Lstm
-from ..base import HOST, NATIVE, Verdict
+from ..base import HOST, NATIVE, Support
 from .arrays.assign import Need
 from .arrays.matrices import MOST_ROWS
 from .flat import Products
 from .tables import run_table, table_steps
 
-__all__ = ["Cell", "need_of", "run_recurrent", "verdict_of_recurrent"]
+__all__ = ["Cell", "need_of", "run_recurrent", "support_of_recurrent"]
 
 #: Bits of states, sums' wide form, and places of a product of two gates that are dropped.
 _BITS, _WIDE, _PLACES = 16, 32, 15
@@ -24,8 +24,8 @@ _APART = 3
 _ONE = (1 << _PLACES) - 1
 
 
-def verdict_of_recurrent(graph, node, params):
-    """:class:`Verdict` on an Lstm or Gru."""
+def support_of_recurrent(graph, node, params):
+    """:class:`Support` on an Lstm or Gru."""
     reasons = [
         f"{name} = {need}, this build has {params[name]}"
         for name, need in (("act_unit", 1), ("x_bits", _BITS), ("max_biw", _WIDE))
@@ -36,7 +36,7 @@ def verdict_of_recurrent(graph, node, params):
         reasons.append(
             f"{sides[0]} features and {sides[1]} states: expected at most {MOST_ROWS} of each"
         )
-    return Verdict(HOST, "; ".join(reasons)) if reasons else Verdict(NATIVE)
+    return Support(HOST, "; ".join(reasons)) if reasons else Support(NATIVE)
 
 
 def _columns(node, params):
