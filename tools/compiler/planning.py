@@ -87,13 +87,13 @@ def outline(
     )
     if backend.host_free:
         partition(graph, backend, host_steps=True)  # refuses what neither may do
-        graph = backend.prepare(graph)
+        graph = backend.legalise(graph)
     segments = []
     for segment in partition(graph, backend, host_steps=host_steps):
         if segment.on_host:
             segments.append((False, segment.graph))
             continue
-        segments += [(True, part) for part in backend.split(backend.prepare(segment.graph))]
+        segments += [(True, part) for part in backend.split(backend.legalise(segment.graph))]
     return Outline(backend, graph, segments)
 
 
@@ -256,13 +256,13 @@ def _bar(made, error, options, barred):
 
 
 def _own_node(made, name):
-    """The network's node that a prepared node, by its name, is made of: the first behind it whose
+    """The network's node that a legalised node, by its name, is made of: the first behind it whose
     result is a tensor of the network; ``None`` where there is none."""
     own = {node.output: node for node in made.graph.nodes}
     nodes = [
         node
         for machine, part in made.segments
-        for node in (made.backend.prepare(part) if machine else part).nodes
+        for node in (made.backend.legalise(part) if machine else part).nodes
     ]
     node = next((node for node in nodes if node.name == name), None)
     while node is not None and node.output not in own:

@@ -194,7 +194,7 @@ class Saturating(Exact):
     isa = "saturating"
     partial, below = 16, 8
 
-    def prepare(self, graph):
+    def legalise(self, graph):
         return joined(graph)
 
     def arithmetic(self, graph, node):

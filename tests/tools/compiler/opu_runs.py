@@ -55,8 +55,8 @@ def running_part(graph, machine):
 
 def whole_numbers(graph, machine, seed=0):
     """Quantised of a graph: random weights, shifts and biases within what the machine's arithmetic
-    allows; prepared first."""
-    random, graph = np.random.default_rng(seed), machine.prepare(graph)
+    allows; legalised first."""
+    random, graph = np.random.default_rng(seed), machine.legalise(graph)
     layers = {}
     for node in graph.nodes:
         if not isinstance(node, Conv | Dense):

@@ -64,10 +64,10 @@ def check(graph, backend, seed=0):
         for keep in (True, False):
             bad, tensors, _ = differences(graph, backend, seed=seed, keep=keep)
             assert not bad
-            prepared = backend.prepare(graph)
+            legalised = backend.legalise(graph)
             if keep:
                 assert {
-                    node.output for node in prepared.nodes if not isinstance(node, g.Reshape)
+                    node.output for node in legalised.nodes if not isinstance(node, g.Reshape)
                 } <= set(tensors)
     except LoweringError:
         return False
@@ -271,7 +271,7 @@ def test_several_inputs_a_run(build, graph, images, seed):
     preset, overrides = BUILDS[build]
     backend = backend_of(preset, **overrides)
     if all(backend.check_support(graph, node).runs for node in graph.nodes):
-        assert backend.most_images(backend.prepare(graph)) >= 32
+        assert backend.most_images(backend.legalise(graph)) >= 32
         for keep in (False, True):
             try:
                 bad, _, lowered = differences(graph, backend, seed=seed, keep=keep, images=images)

@@ -268,7 +268,7 @@ def test_plans_are_those_of_a_search_that_tries_everything():
 
 def test_programs_are_given_up_once_they_take_too_long():
     backend = PIMBackend(params=PARAMS, memory_size=1 << 20)
-    quantised = random_quantised(backend.prepare(residual()), backend, 0)
+    quantised = random_quantised(backend.legalise(residual()), backend, 0)
     cycles = played(quantised, PARAMS, [])
     assert played(quantised, PARAMS, [], cycles + 100) == cycles
     with mock.patch.object(Clock, "advance", autospec=True, side_effect=Clock.advance) as whole:
@@ -280,7 +280,7 @@ def test_programs_are_given_up_once_they_take_too_long():
 
 def test_a_twin_is_written_once():
     backend = PIMBackend(params=PARAMS, memory_size=1 << 20)
-    quantised = random_quantised(backend.prepare(residual()), backend, 0)
+    quantised = random_quantised(backend.legalise(residual()), backend, 0)
     lowered, write = backend.lower(quantised), ProgramWriter.write
     with mock.patch.object(ProgramWriter, "write", autospec=True, side_effect=write) as written:
         twin = backend.twin(quantised, lowered, -(-lowered.memory // 64) * 64)

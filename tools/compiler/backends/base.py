@@ -65,7 +65,7 @@ class LoweringError(InputError):
 
     Attributes
     ----------
-    node : name of the node of the prepared graph that stands in the way,
+    node : name of the node of the legalised graph that stands in the way,
         ``None`` where it is no single one
     reason : the text without that name
     """
@@ -232,7 +232,7 @@ class Backend(ABC):
         """Support check: the :class:`Support` on one node of an imported graph, after the passes
         that all cores share."""
 
-    def prepare(self, graph: Graph) -> Graph:
+    def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph (returns a new one): decomposes nodes and fuses residuals into
         convolutions where that changes the arithmetic. All nodes must run by :meth:`check_support`.
         Tensors that stay keep their names."""

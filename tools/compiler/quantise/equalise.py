@@ -185,7 +185,7 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     arithmetic : dict, node name -> Arithmetic
     seen : dict, tensor name -> Seen; what it says of channels is kept true
     sums : dict, node name -> float64 [out],

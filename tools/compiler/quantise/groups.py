@@ -80,7 +80,7 @@ class Groups:
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     arithmetic : dict, node name -> Arithmetic
 
     Attributes

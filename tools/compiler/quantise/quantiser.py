@@ -34,7 +34,7 @@ def quantise(
     Parameters
     ----------
     graph : Graph, as imported and simplified; it stays as it is
-    backend : Backend; its ``prepare``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
+    backend : Backend; its ``legalise``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
     calibration : dict, name of each input's tensor -> numbers, first axis the inputs;
         100 to 200 suffice
     bits : width of the tensors, where the machine leaves a choice (:func:`check_bits`);
@@ -47,7 +47,7 @@ def quantise(
 
     Returns
     -------
-    Quantised; of a machine that computes in floating point the prepared graph alone
+    Quantised; of a machine that computes in floating point the legalised graph alone
 
     Raises
     ------
@@ -58,7 +58,7 @@ def quantise(
     if percentile is not None and not 0 < percentile <= 100:
         raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
     values = check_calibration(graph, calibration)
-    graph = copy_of(backend.prepare(graph))
+    graph = copy_of(backend.legalise(graph))
     if backend.floating:
         return Quantised(graph=graph)
     return _Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)

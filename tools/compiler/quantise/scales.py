@@ -44,7 +44,7 @@ class Scales:
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     backend : Backend
     arithmetic : dict, node name -> Arithmetic
     bits, percentile : as :func:`~quintet.tools.compiler.quantise.quantise`'s

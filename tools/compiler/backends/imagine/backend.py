@@ -31,7 +31,7 @@ from ..base import (
     Support,
     moved,
 )
-from .prepare import MOST_POSITIONS, MOST_STEPS, prepared
+from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
 
 __all__ = ["IMAGineBackend"]
 
@@ -80,8 +80,8 @@ class IMAGineBackend(Backend):
             return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
         return Support(HOST, "between layers the values are on the host")
 
-    def prepare(self, graph: Graph) -> Graph:
-        return prepared(graph)
+    def legalise(self, graph: Graph) -> Graph:
+        return legalised(graph)
 
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into one program per layer: results pass through the host."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import Backend, Lowered, Support, moved
+from .legalise import legalise
 from .lower import lower, most_images
 from .numbers import arithmetic
-from .prepare import prepare
 from .reference import run
 from .support import check_support
 
@@ -31,8 +31,8 @@ class OpenTpu(Backend):
     def check_support(self, graph: Graph, node: Node) -> Support:
         return check_support(graph, node, self.params)
 
-    def prepare(self, graph: Graph) -> Graph:
-        return prepare(graph)
+    def legalise(self, graph: Graph) -> Graph:
+        return legalise(graph)
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         return arithmetic(node, self.params["n"])

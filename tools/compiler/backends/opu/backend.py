@@ -15,9 +15,9 @@ from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, No
 from ...quantised import Arithmetic, Quantised
 from ..base import Backend, Lowered, Support, moved
 from .form import Form
+from .legalise import legalise
 from .lowering import lower_network
 from .network import Builder
-from .prepare import prepare
 from .stages import stages
 from .sums import partial_sums
 from .support import check_support
@@ -52,8 +52,8 @@ class OpuBackend(Backend):
     def check_support(self, graph: Graph, node: Node) -> Support:
         return check_support(graph, node)
 
-    def prepare(self, graph: Graph) -> Graph:
-        return prepare(graph, self.apart)
+    def legalise(self, graph: Graph) -> Graph:
+        return legalise(graph, self.apart)
 
     def form(self, graph: Graph) -> Form:
         """The :class:`Form` of a legalised graph on this build. For a subgraph of a graph whose

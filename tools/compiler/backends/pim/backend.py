@@ -221,7 +221,7 @@ class PIMBackend(Backend):
             )
         return Support(NATIVE)
 
-    def prepare(self, graph):
+    def legalise(self, graph):
         """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units
         that their tables ask for; what the arrays do not hold at once comes in pieces."""
         graph, nodes = join_turned(graph), []
