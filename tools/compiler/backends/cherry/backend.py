@@ -15,7 +15,7 @@ from ..base import Backend, Lowered, Support, moved
 from .decompose import machine_of
 from .reference.numeric import run_machine
 from .support import check_support
-from .ways import lower_machine
+from .candidates import lower_machine
 
 if TYPE_CHECKING:
     from ...graph import Graph, Node
