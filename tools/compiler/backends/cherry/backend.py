@@ -12,10 +12,10 @@ import numpy as np
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
 from ..base import Backend, Lowered, Support, moved
+from .candidates import lower_machine
 from .decompose import machine_of
 from .reference.numeric import run_machine
 from .support import check_support
-from .candidates import lower_machine
 
 if TYPE_CHECKING:
     from ...graph import Graph, Node
