@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory in many blocks of block RAM, pipelined so that its size does not slow the clock."""
+"""Pipelined main memory in block RAM, whose clock does not depend on its size."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -46,14 +46,14 @@ class PipelinedBlockRAM(wiring.Component):
     #: the registers in front of the blocks and behind them, the queue, the count.
     CREDITS = 5
 
-    def __init__(self, *, size, beat_bytes):
+    def __init__(self, *, size: int, beat_bytes: int) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes)
         self.size = size
         self.beat_bytes = beat_bytes
         super().__init__({"port": In(MemoryPort(beat_bytes))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.port
         words = self.size // self.beat_bytes

@@ -7,6 +7,7 @@ much as it likes; :class:`ShiftQueue` has any number, whose entries can be looke
 """
 
 from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -14,7 +15,7 @@ __all__ = ["PairQueue", "ShiftQueue", "StreamBuffer"]
 
 
 class ShiftQueue(wiring.Component):
-    """A queue of a few entries in flip-flops: entries shift towards the head.
+    """FIFO of a few entries in flip-flops; entries shift towards the head.
 
     Costs about one logic cell a bit, where an addressed queue of that depth costs three. Latency:
     one cycle; one entry a cycle. ``i.ready`` does not depend on ``o.ready``: a full queue takes
@@ -37,7 +38,7 @@ class ShiftQueue(wiring.Component):
         Of every place, head first: whether it holds an entry, and the entry.
     """
 
-    def __init__(self, *, shape, depth):
+    def __init__(self, *, shape: ShapeLike, depth: int) -> None:
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
             raise ValueError(f"Depth must be a positive integer, not {depth!r}")
         self.depth = depth
@@ -47,7 +48,7 @@ class ShiftQueue(wiring.Component):
         self._full = Signal(depth)  # thermometer: bit i is set when entry i holds something
         self.contents = list(zip(self._full, self._entries, strict=True))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         entries, full = self._entries, self._full
         push, pop = Signal(), Signal()
@@ -76,8 +77,8 @@ class ShiftQueue(wiring.Component):
 
 
 class StreamBuffer(wiring.Component):
-    """Two entries that cut every combinational path between ``i`` and ``o``, both ways. Latency:
-    one cycle.
+    """Skid buffer of two entries that cuts every combinational path between ``i`` and ``o``, both
+    ways. Latency: one cycle.
 
     Parameters
     ----------
@@ -89,10 +90,10 @@ class StreamBuffer(wiring.Component):
     i : In(stream), o : Out(stream)
     """
 
-    def __init__(self, *, shape):
+    def __init__(self, *, shape: ShapeLike) -> None:
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Payloads without reset: what nobody looks at need not be 0, and a reset's wires are long.
         spare, payload = (
@@ -113,9 +114,9 @@ class StreamBuffer(wiring.Component):
 
 
 class PairQueue(wiring.Component):
-    """Two entries, one a cycle, latency one cycle. ``i.ready`` comes from a flip-flop that nothing
-    inside reads, without a gate behind it: it may drive as much as it likes and the queue's own
-    loop stays short. ``o.payload`` is 0 while there is nothing.
+    """FIFO of two entries, one per cycle, latency one cycle. ``i.ready`` comes from a flip-flop
+    that nothing inside reads, without a gate behind it: it may drive as much as it likes and the
+    queue's own loop stays short. ``o.payload`` is 0 while there is nothing.
 
     Parameters
     ----------
@@ -126,14 +127,14 @@ class PairQueue(wiring.Component):
     i : In(stream), o : Out(stream); ``o.ready`` only while ``o.valid``
     """
 
-    def __init__(self, *, shape):
+    def __init__(self, *, shape: ShapeLike) -> None:
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
         #: What stands behind the head, if anything does: for proofs.
         self.second = Signal(len(Value.cast(self.i.payload)), reset_less=True)
         #: ``i.ready`` of the next cycle: for copies of it.
-        self.room_next = Signal()
+        self.space_next = Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = len(Value.cast(self.i.payload))
         head, second, new = Signal(bits), self.second, Signal(bits)
@@ -147,11 +148,11 @@ class PairQueue(wiring.Component):
             pop.eq(self.o.ready),
             push.eq(self.i.valid & ~full),
             full_next.eq(~pop & (full | (push & held))),
-            self.room_next.eq(~full_next),
+            self.space_next.eq(~full_next),
         ]
         m.d.sync += [
             full.eq(full_next),
-            room.eq(self.room_next),
+            room.eq(self.space_next),
             held.eq((held & ~pop) | full | push),
         ]
         with m.If(pop | ~held):

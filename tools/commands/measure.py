@@ -2,14 +2,22 @@
 """Measure performance figures on compiled gateware, every result compared with the golden
 model's."""
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
 from ..errors import Exit, InputError
 from ..options import add_kept, check_kept, sizes
+
+if TYPE_CHECKING:
+    from ..console import Console
 
 #: Keys of every row, in :func:`_object`; others are columns of their table's own.
 _FIXED = ("what", "value", "unit", "bound", "missed")
 
 
-def arguments(parser):
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="*",
@@ -50,7 +58,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..measure.catalogue import find, topics
     from ..measure.choice import Choice
 
@@ -79,7 +87,8 @@ def run(args, console):
         name: {"": chosen[name]} if kept is None else chosen[name].split(measure.names)
         for name, measure in found.items()
     }
-    tables, count = {}, sum(map(len, parts.values()))
+    tables: dict[str, list[dict[str, Any]]] = {}
+    count = sum(map(len, parts.values()))
     ended = 0
     with (
         told_when_interrupted(console, kept, count, "parts of tables"),

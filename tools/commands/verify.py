@@ -9,12 +9,20 @@ Of a plan, the folder that quintet compile wrote, every tensor of every layer is
 "--against reference" is plain numpy.
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import Exit, InputError
 from ..examples import user_path
 from ..options import add_kept, check_kept
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", help="the job, a TOML file, or the folder of a plan")
     parser.add_argument("--on", metavar="A", required=True, help="the target under test")
     parser.add_argument(
@@ -32,7 +40,7 @@ def arguments(parser):
     add_kept(parser, "verify.json", "results of inputs that are equal")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
     from ..targets.names import parse_target

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..targets import open_target
 from . import plan as plans
+from .builder import Net
 from .onnx_import import import_onnx
 from .planning import Options, compile_graph
 from .session import Session
@@ -51,7 +52,7 @@ def load_plan(folder: str | Path) -> Compiled:
 
 
 def compile_model(
-    model: str | Path,
+    model: str | Path | Net,
     target: str,
     *,
     calibration: np.ndarray | dict[str, np.ndarray] | None = None,
@@ -67,7 +68,7 @@ def compile_model(
 
     Parameters
     ----------
-    model : path of an ONNX model
+    model : path of an ONNX model, or a :class:`~.builder.Net`
     target : ``board/isa``, ``sim:board/isa``, ``model:isa`` or a port
     calibration : inputs to quantise for, the first axis counts them: an array,
         or a dict by the names of the inputs where there are several; without it random ones, with a
@@ -85,7 +86,8 @@ def compile_model(
     ------
     OnnxError, PartitionError, LoweringError, InputError
     """
-    build, graph = target_build(target, preset, params), import_onnx(model)
+    build = target_build(target, preset, params)
+    graph = model.graph() if isinstance(model, Net) else import_onnx(model)
     if calibration is not None:
         given = (
             calibration

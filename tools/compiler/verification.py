@@ -163,7 +163,7 @@ def _session_tensors(plan, open_target, inputs, progress, start, count):
     with Session(plan, open_target(), progress) as session:
         session.behind, session.expected = start, count
         found = {}
-        session.run(inputs, keep=found)
+        session.run_steps(inputs, keep=found)
         return found
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -88,22 +89,16 @@ def _first_line(error):
     )
 
 
-def read_model(path: str | Path) -> Model:
-    """Reads the file at ``path`` into a :class:`Model`. Raises :class:`OnnxError`, or NoDeviceError
-    if onnx is not installed."""
-    path = Path(user_path(path))
+def read_model(path: str | Path, content: bytes | None = None) -> Model:
+    """Reads the file at ``path`` into a :class:`Model`, or ``content``, which ``path`` then stands
+    for in messages. Raises :class:`OnnxError`, or NoDeviceError if onnx is not installed."""
     onnx = _onnx()
+    if content is None:
+        path = Path(user_path(path))
+        content = _read(path)
+    path = Path(path)
     from google.protobuf.message import DecodeError
 
-    try:
-        if (size := path.stat().st_size) > _MOST_BYTES:
-            raise OnnxError(
-                f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the "
-                f"weights as external data"
-            )
-        content = path.read_bytes()
-    except OSError as error:
-        raise OnnxError(f"{path}: {error.strerror or error}") from None
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(content)
@@ -113,6 +108,22 @@ def read_model(path: str | Path) -> Model:
     if not whole:
         other = other_format(path.name, content)
         raise OnnxError(f"{path}: {other or 'no ONNX model, or a truncated one'}")
+    return _checked(path, onnx, proto)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise OnnxError(
+                f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the "
+                f"weights as external data"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise OnnxError(f"{path}: {error.strerror or error}") from None
+
+
+def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
     opset = _opset(path, onnx, proto)
     if not proto.graph.node:
         raise OnnxError(f"{path}: the graph is empty")

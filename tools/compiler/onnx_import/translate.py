@@ -39,8 +39,9 @@ _EMPTY_OPERANDS = {"Resize"}
 _UNKNOWN = object()
 
 
-def import_onnx(path: str | Path) -> Graph:
-    """Imports the model at ``path``.
+def import_onnx(path: str | Path, content: bytes | None = None) -> Graph:
+    """Imports the model at ``path``, or the model in ``content``, which ``path`` then stands for in
+    messages.
 
     Raises
     ------
@@ -49,7 +50,7 @@ def import_onnx(path: str | Path) -> Graph:
     NoDeviceError
         The package onnx is not installed.
     """
-    return _Translation(path, read_model(path)).graph()
+    return _Translation(path, read_model(path, content)).graph()
 
 
 class _Translation:

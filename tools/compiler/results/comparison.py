@@ -268,7 +268,7 @@ def _cell(
             # The first input may find the core empty; the second is what every other one takes.
             for _ in range(2):
                 before = dict(session.report.counters)
-                session.run(
+                session.run_steps(
                     {
                         name: array[: max(step.lowered.images for step in plan.machine_steps)]
                         for name, array in given.items()

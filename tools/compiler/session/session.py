@@ -5,11 +5,12 @@ written, run and read."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import suggestion
 from ..evaluate import run_graph
 from ..plan import MachineStep, PlanError
 from ..ports import from_graph
@@ -131,7 +132,7 @@ class Session:
     def outputs(self, *arrays: Any, **named: Any) -> dict[str, np.ndarray]:
         """Computes the outputs of the network, name -> array, the first axis counts inputs."""
         inputs = self.check(*arrays, **named)
-        values = self.run(inputs)
+        values = self.run_steps(inputs)
         self.report.inputs += len(next(iter(inputs.values())))
         return {port.name: from_graph(port, values[port.tensor]) for port in self.plan.outputs}
 
@@ -159,6 +160,20 @@ class Session:
         return check_inputs(self.plan.network, ports, given)
 
     def run(
+        self, output_names: Sequence[str] | None, inputs: Mapping[str, np.ndarray]
+    ) -> list[np.ndarray]:
+        """Computes outputs as onnxruntime's sessions do: those of ``output_names`` (``None``: all)
+        in their order, of a dict of inputs."""
+        found = self.outputs(dict(inputs))
+        names = list(found) if output_names is None else list(output_names)
+        for name in names:
+            if name not in found:
+                raise PlanError(
+                    f"{self.plan.network} has no output {name!r}{suggestion(name, found)}"
+                )
+        return [found[name] for name in names]
+
+    def run_steps(
         self, inputs: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None
     ) -> dict[str, np.ndarray]:
         """Runs all steps; returns real numbers of every tensor between steps.
@@ -190,7 +205,7 @@ class Session:
         keep: dict[str, np.ndarray] | None = None,
     ) -> None:
         """Runs a step on the core and adds its outputs to ``values``; the rest as in
-        :meth:`run`."""
+        :meth:`run_steps`."""
         if step not in self._resident:
             self._resident.clear()
             self._load(step)

@@ -89,7 +89,7 @@ class Transfer:
                     )
                     at += piece.run * count
                 written.append((layout.address + piece.offset, rows, piece.stride))
-            self._target.write_pieces(written)
+            self._target.write_batch(written)
             self.report.input_bytes += data.size
             return
         memory = np.zeros(end - first, np.uint8)
@@ -118,7 +118,7 @@ class Transfer:
         """Reads a tensor, an array of its layout's shape."""
         pieces = self.pieces(layout)
         if pieces:
-            read = self._target.read_pieces(
+            read = self._target.read_batch(
                 [
                     (layout.address + piece.offset, piece.run, piece.stride, piece.count)
                     for piece in pieces
