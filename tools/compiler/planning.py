@@ -138,7 +138,8 @@ def compile_graph(
     barred: dict[str, str] = {}
     apart: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
-    near, held = graph, {}
+    near = graph
+    held: dict[str, str] = {}
     if calibration is not None:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         near, held = centred(simplify(graph), few)

@@ -212,7 +212,7 @@ class Backend(ABC):
     def __init__(
         self,
         *,
-        params: Mapping[str, Any],
+        params: dict[str, Any],
         memory_size: int,
         memory: Mapping[str, Any] | None = None,
     ):

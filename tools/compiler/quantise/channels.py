@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors whose channels may be scaled together: what one layer divides, the layers that read it
-multiply."""
+"""Channel classes: tensors whose channels can be scaled together, one layer dividing and its
+readers multiplying."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..graph import Activation, AveragePool, Binary, Concat, Dense, MaxPool, Reduce, Reshape
+from ..graph import Activation, AveragePool, Binary, Concat, Dense, Graph, MaxPool, Reduce, Reshape
 from .groups import Joined
 from .rows import weighted
 
@@ -18,7 +21,7 @@ _HOMOGENEOUS = ("relu", "leaky")
 
 @dataclass(eq=False)
 class ChannelClass:
-    """Tensors that have channels in common, each of which has one factor wherever it is.
+    """Tensors that share channels, each of which has one factor everywhere.
 
     Attributes
     ----------
@@ -30,12 +33,12 @@ class ChannelClass:
     vectors : dict, name -> name of the one of them that it is, flattened
     """
 
-    tensors: dict
+    tensors: dict[str, np.ndarray]
     channels: int
     held: np.ndarray
-    writers: list = field(default_factory=list)
-    readers: list = field(default_factory=list)
-    vectors: dict = field(default_factory=dict)
+    writers: list[str] = field(default_factory=list)
+    readers: list[tuple[str, str]] = field(default_factory=list)
+    vectors: dict[str, str] = field(default_factory=dict)
 
 
 def _homogeneous(node):
@@ -75,7 +78,7 @@ def _flattened(graph, node):
     )
 
 
-def channel_classes(graph, fixed=()):
+def channel_classes(graph: Graph, fixed: Collection[str] = ()) -> list[ChannelClass]:
     """Every :class:`ChannelClass` of a graph that has free factors.
 
     Parameters

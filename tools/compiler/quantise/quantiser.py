@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One network for one machine: from calibration inputs to scales, shifts, weights and biases in
-whole numbers."""
+"""Quantisation of one network for one core: scales, shifts, integer weights and biases from
+calibration inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
 from ..evaluate import run_graph
-from ..graph import Affine, AveragePool, Binary, Gru, Lstm, MatMul, Reduce
+from ..graph import Affine, AveragePool, Binary, Graph, Gru, Lstm, MatMul, Reduce
 from ..quantised import Integer, Quantised
 from .calibration import check_calibration, evenly, fewer
 from .correction import mean_error
@@ -20,6 +25,9 @@ from .statistics import collect
 from .steps import better_apart
 from .walk import Walk, copy_of
 
+if TYPE_CHECKING:
+    from ..backends.base import Backend
+
 __all__ = ["check_bits", "quantise"]
 
 #: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
@@ -27,9 +35,16 @@ _ROUNDS, _FEW = 2, 8
 
 
 def quantise(
-    graph, backend, calibration, *, bits=None, equalise=True, percentile=None, quick=False
-):
-    """A network in a machine's numbers.
+    graph: Graph,
+    backend: Backend,
+    calibration: Mapping[str, Any],
+    *,
+    bits: int | None = None,
+    equalise: bool = True,
+    percentile: float | None = None,
+    quick: bool = False,
+) -> Quantised:
+    """Quantises a network for a core.
 
     Parameters
     ----------
@@ -64,9 +79,9 @@ def quantise(
     return _Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
 
 
-def check_bits(bits, parts):
-    """Raises InputError where ``bits`` was asked for and no tensor of ``parts``, all that was
-    quantised of a network, could have this width."""
+def check_bits(bits: int | None, parts: Sequence[Quantised]) -> None:
+    """Raises InputError if ``bits`` was asked for and no tensor of ``parts``, all quantised parts
+    of a network, could have this width."""
     taken = {
         part.scales[name].bits
         for part in parts

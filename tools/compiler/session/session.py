@@ -87,7 +87,7 @@ class Session:
                 self._load(step)
 
     @property
-    def report(self):
+    def report(self) -> SessionReport:
         """:class:`SessionReport` of all that has run; another one may be put in its place for a
         while."""
         return self._memory.report

@@ -40,7 +40,7 @@ class OpuBackend(Backend):
     def __init__(
         self,
         *,
-        params: Mapping[str, Any],
+        params: dict[str, Any],
         memory_size: int,
         memory: Mapping[str, int | str] | None = None,
     ):
@@ -72,7 +72,7 @@ class OpuBackend(Backend):
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         types = self.types
-        common = {"bits": types.ifm, "out_bits": (types.ifm,)}
+        common: dict[str, Any] = {"bits": types.ifm, "out_bits": (types.ifm,)}
         if isinstance(node, Conv | Dense):
             each = 16 if node.output in self.form(graph).split else 64
             return Arithmetic(

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's side of the compiler."""
+"""PIM's implementation of the back-end interface."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +16,18 @@ from ...graph import (
     Concat,
     Conv,
     Dense,
+    Graph,
     Gru,
     Lstm,
     MatMul,
     MaxPool,
+    Node,
     Reshape,
     Tensor,
     Transpose,
 )
 from ...layout import dense_layout
-from ...quantised import Arithmetic
+from ...quantised import Arithmetic, Quantised
 from ..base import (
     DECOMPOSED,
     HOST,
@@ -119,7 +123,7 @@ def _repeats(shape, result, most):
 
 
 class PIMBackend(Backend):
-    """Activations of 16 bits where the build multiplies them (``x_bits``), weights of 8; sums are
+    """Activations of 16 bits if the build multiplies them (``x_bits``), weights of 8; sums are
     exact."""
 
     isa = "pim"
@@ -128,11 +132,11 @@ class PIMBackend(Backend):
     _choice = None
 
     @property
-    def bits(self):
-        """Bits of activations, the width to prefer first."""
+    def bits(self) -> tuple[int, ...]:
+        """Widths of activations, the preferred one first."""
         return (16, 8) if self.params["x_bits"] >= 16 and self.params["max_biw"] >= 16 else (8,)
 
-    def check_support(self, graph, node):
+    def check_support(self, graph: Graph, node: Node) -> Support:
         activation = getattr(node, "activation", None)
         if activation is not None and activation.function not in ("relu", "clip"):
             return Support(HOST, f"{activation.function}: expected relu or clip")
@@ -221,9 +225,9 @@ class PIMBackend(Backend):
             )
         return Support(NATIVE)
 
-    def legalise(self, graph):
-        """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units
-        that their tables ask for; what the arrays do not hold at once comes in pieces."""
+    def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph: averages of parts of a map become depthwise convolutions; sigmoid and
+        tanh get the scales that their tables require; layers that exceed the arrays are split."""
         graph, nodes = join_turned(graph), []
         tensors = dict(graph.tensors)
         for node in graph.nodes:
@@ -248,8 +252,8 @@ class PIMBackend(Backend):
         graph = replace(graph, nodes=nodes, tensors=tensors)
         return in_pieces(with_units(graph), self.params, self._held)
 
-    def split(self, graph):
-        """Programs one after another, each with as many layers as the arrays hold."""
+    def split(self, graph: Graph) -> list[Graph]:
+        """Splits into consecutive programs, each with as many layers as the arrays hold."""
         parts, begin = [], 0
         while begin < len(graph.nodes):
             end = len(graph.nodes)
@@ -260,7 +264,7 @@ class PIMBackend(Backend):
         self._programs += len(parts)
         return parts
 
-    def check(self, graph):
+    def check(self, graph: Graph) -> None:
         needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params)
         assign(unique(needs), self.params)
 
@@ -271,8 +275,8 @@ class PIMBackend(Backend):
             return False
         return True
 
-    def arithmetic(self, graph, node):
-        common = {
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        common: dict[str, Any] = {
             "bits": self.bits[0],
             "reads": self.bits,
             "out_bits": self.bits,
@@ -309,7 +313,9 @@ class PIMBackend(Backend):
             same_scale=not isinstance(node, Binary | Concat),
         )
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
         values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
         for node in quantised.graph.nodes:
             values[node.output] = run_node(
@@ -321,10 +327,10 @@ class PIMBackend(Backend):
             else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
         )
 
-    def lower(self, quantised, *, keep=False):
+    def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
         return self._lower(quantised, [] if keep else self._chosen(quantised), 0)
 
-    def twin(self, quantised, lowered, at):
+    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         # It is as long as the program and takes as many cycles.
         size = -(-len(lowered.program) // _PAGE) * _PAGE
         spent = [(layer.cycles, layer.bytes) for layer in lowered.layers]
