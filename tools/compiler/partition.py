@@ -126,8 +126,8 @@ def check_nodes(graph: Graph, backend: Backend) -> list[tuple[Node, Support]]:
     return [
         (
             node,
-            Support(HOST, backend.barred[node.name])
-            if node.name in backend.barred
+            Support(HOST, backend.forced_to_host[node.name])
+            if node.name in backend.forced_to_host
             else backend.check_support(graph, node),
         )
         for node in graph.nodes

@@ -66,10 +66,10 @@ def outline(
     graph: Graph,
     build: TargetBuild,
     options: Options | None = None,
-    barred: Mapping[str, str] | None = None,
+    forced_to_host: Mapping[str, str] | None = None,
     apart: Collection[str] = (),
 ) -> Outline:
-    """The :class:`Outline` of a network for a build; ``barred``: nodes forced to the host, name ->
+    """The :class:`Outline` of a network for a build; ``forced_to_host``: nodes forced to the host, name ->
     reason; ``apart``: layers whose clip stays unfused where the core supports that.
 
     Raises
@@ -80,7 +80,7 @@ def outline(
     backend = backend_class(build.isa)(
         params=build.params, memory_size=build.memory_size, memory=build.memory
     )
-    backend.barred, backend.apart = dict(barred or {}), frozenset(apart)
+    backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
     graph, host_steps = (
         separated(simplify(graph), backend),
         (options or Options()).host_steps or backend.host_free,
@@ -135,7 +135,7 @@ def compile_graph(
     PartitionError, LoweringError
     """
     options = options or Options()
-    barred: dict[str, str] = {}
+    forced_to_host: dict[str, str] = {}
     apart: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
     near = graph
@@ -144,7 +144,7 @@ def compile_graph(
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         near, held = centred(simplify(graph), few)
     while True:
-        made = outline(near, build, options, barred, apart)
+        made = outline(near, build, options, forced_to_host, apart)
         try:
             # Whether it fits is cheap to say, numbers are not.
             for machine, part in made.segments:
@@ -159,7 +159,7 @@ def compile_graph(
                 break
             apart |= late
         except LoweringError as error:
-            _bar(made, error, options, barred)
+            _bar(made, error, options, forced_to_host)
     notes = []
     if calibration is None and not made.backend.floating:
         notes.append(
@@ -237,14 +237,14 @@ def _offsets(graph):
     ]
 
 
-def _bar(made, error, options, barred):
-    """Puts the node that a program cannot be written for into ``barred``, name -> why, so that the
+def _bar(made, error, options, forced_to_host):
+    """Puts the node that a program cannot be written for into ``forced_to_host``, name -> why, so that the
     host runs it. Raises PartitionError where that is not allowed, and ``error`` where no single
     node stands in the way."""
     node = _own_node(made, error.node)
-    if node is None or node.name in barred:
+    if node is None or node.name in forced_to_host:
         raise error
-    barred[node.name] = error.reason
+    forced_to_host[node.name] = error.reason
     if not (options.host_steps or made.backend.host_free):
         raise PartitionError(
             made.backend.isa,

@@ -204,7 +204,7 @@ class Backend(ABC):
     #: on the host between layers.
     host_free = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
-    barred: Mapping[str, str] = {}
+    forced_to_host: Mapping[str, str] = {}
     #: Layers whose clip is to be made by a layer of its own, where the machine's clips ask for that
     #: (:attr:`~..quantised.Quantised.apart`).
     apart: frozenset[str] = frozenset()

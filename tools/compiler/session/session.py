@@ -88,8 +88,7 @@ class Session:
 
     @property
     def report(self) -> SessionReport:
-        """:class:`SessionReport` of all that has run; another one may be put in its place for a
-        while."""
+        """The :class:`SessionReport` of all runs so far; it may be replaced for a while."""
         return self._memory.report
 
     @report.setter
