@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..graph import Activation, AveragePool, Binary, Concat, Dense, Graph, MaxPool, Reduce, Reshape
-from .groups import Joined
+from .groups import UnionFind
 from .rows import weighted
 
 __all__ = ["ChannelClass", "channel_classes"]
@@ -90,7 +90,9 @@ def channel_classes(graph: Graph, fixed: Collection[str] = ()) -> list[ChannelCl
         for name, tensor in graph.tensors.items()
         if tensor.data is None and tensor.shape
     }
-    joined = Joined((name, channel) for name, count in flowing.items() for channel in range(count))
+    joined = UnionFind(
+        (name, channel) for name, count in flowing.items() for channel in range(count)
+    )
     held, flat = {*fixed, *graph.kept(), *(port.tensor for port in graph.inputs)}, {}
     for node in graph.nodes:
         if weighted(node):
@@ -135,7 +137,7 @@ def _join_parts(joined, flowing, graph, node):
 
 def _classes(joined, flowing, held):
     """Tensor -> its :class:`ChannelClass`, of those that are not held altogether."""
-    together = Joined(flowing)
+    together = UnionFind(flowing)
     homes = {}
     for name, channel in joined.names():
         together.join([homes.setdefault(joined.find((name, channel)), name), name])

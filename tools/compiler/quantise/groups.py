@@ -28,13 +28,13 @@ from ..graph import (
 if TYPE_CHECKING:
     from ..quantised import Arithmetic
 
-__all__ = ["Groups", "Joined", "tied", "widths"]
+__all__ = ["Groups", "UnionFind", "tied", "widths"]
 
 #: Functions that change no number but its sign, or cut it.
 _SCALE_FREE = ("relu", "leaky", "clip", "abs", "neg")
 
 
-class Joined:
+class UnionFind:
     """Union-find over names."""
 
     def __init__(self, names: Iterable[Any]):
@@ -99,7 +99,7 @@ class Groups:
     """
 
     def __init__(self, graph: Graph, arithmetic: Mapping[str, Arithmetic]):
-        self._joined = Joined(graph.tensors)
+        self._joined = UnionFind(graph.tensors)
         for node in graph.nodes:
             self._joined.join(tied(node, arithmetic[node.name]))
         self.members = self._joined.sets()
