@@ -41,7 +41,7 @@ class Options:
     nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at
     most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
     looked at, so that scales are taken as they come, of few inputs, weights are rounded to the
-    nearest, and no program has a twin.
+    nearest, and no program has a double-buffered copy.
     """
 
     bits: int | None = None
@@ -69,8 +69,8 @@ def outline(
     forced_to_host: Mapping[str, str] | None = None,
     apart: Collection[str] = (),
 ) -> Outline:
-    """The :class:`Outline` of a network for a build; ``forced_to_host``: nodes forced to the host, name ->
-    reason; ``apart``: layers whose clip stays unfused where the core supports that.
+    """The :class:`Outline` of a network for a build; ``forced_to_host``: nodes that the host must
+    run, name -> reason; ``apart``: layers whose clip stays unfused where the core supports that.
 
     Raises
     ------
@@ -173,11 +173,11 @@ def compile_graph(
             f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than "
             f"that this core does not take of this network"
         )
-    twins = {} if options.dry else _twins(made.backend, parts, programs)
+    copies = {} if options.dry else _buffered_copies(made.backend, parts, programs)
     steps = [
         step
         if isinstance(step, HostStep)
-        else MachineStep(step, programs[id(step)], twins.get(id(step)))
+        else MachineStep(step, programs[id(step)], copies.get(id(step)))
         for step in steps
     ]
     plan = Plan(
@@ -238,8 +238,8 @@ def _offsets(graph):
 
 
 def _bar(made, error, options, forced_to_host):
-    """Puts the node that a program cannot be written for into ``forced_to_host``, name -> why, so that the
-    host runs it. Raises PartitionError where that is not allowed, and ``error`` where no single
+    """Adds the node that a program cannot be written for to ``forced_to_host``, name -> reason, so
+    that the host runs it. Raises PartitionError if that is not allowed, and ``error`` if no single
     node stands in the way."""
     node = _own_node(made, error.node)
     if node is None or node.name in forced_to_host:
@@ -317,16 +317,16 @@ def _steps(made, calibration, options, progress):
     return steps, parts
 
 
-def _twins(backend, parts, programs):
-    """Twins of all programs, behind them in memory, by the parts' ids; none where one has none or
-    memory does not hold them."""
+def _buffered_copies(backend, parts, programs):
+    """Double-buffered copies of all programs, behind them in memory, by the parts' ids; empty if
+    one has none or memory does not hold them."""
     at, found = max((lowered.memory for lowered in programs.values()), default=0), {}
     for part in parts:
         try:
-            twin = backend.twin(part, programs[id(part)], -(-at // 64) * 64)
+            copy = backend.buffered_copy(part, programs[id(part)], -(-at // 64) * 64)
         except LoweringError:
             return {}
-        if twin is None or twin.memory > backend.memory_size:
+        if copy is None or copy.memory > backend.memory_size:
             return {}
-        found[id(part)], at = twin, twin.memory
+        found[id(part)], at = copy, copy.memory
     return found

@@ -297,7 +297,7 @@ class Backend(ABC):
             programs.append(self.lower(part, **options))
         return programs
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         """The double-buffered copy of ``lowered``, whose inputs and outputs lie in memory from
         ``at`` on, a multiple of 64: while one program runs, the other's input is written and its
         output read. ``None`` if the core has none. The copy relies on the constants and setup of

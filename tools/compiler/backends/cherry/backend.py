@@ -65,7 +65,7 @@ class Cherry(Backend):
             machine_of(graph, self.params, keep=keep), graph, self.params, self.memory_size, keep
         )
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         def moved_line(found):
             # Descriptors hold addresses: those of constants stay.
             address = int(found[2], 16)

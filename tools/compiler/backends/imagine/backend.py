@@ -173,7 +173,7 @@ class IMAGineBackend(Backend):
             )
         return found
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         # Inputs are words of the program, which lies anywhere.
         by = at - lowered.program_at
         return moved(lowered, by, ("program_address", "output_at", "output_limit"), program_at=at)

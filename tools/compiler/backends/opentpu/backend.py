@@ -50,7 +50,7 @@ class OpenTpu(Backend):
         """As the base; ``images``: batch size, up to :meth:`most_images`."""
         return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         # Programs address vectors within a region, its constant ones included; tensors that are
         # tiles lie in that of the weights as well.
         if lowered.registers["weights_base"] == lowered.registers["hostmem_base"]:

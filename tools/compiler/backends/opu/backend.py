@@ -160,7 +160,7 @@ class OpuBackend(Backend):
         form, built = self._built(quantised, not keep, images)
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         # Programs address maps within a region.
         register = f"region_base[{REGION_MAPS}]"
         return moved(

@@ -330,14 +330,14 @@ class PIMBackend(Backend):
     def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
         return self._lower(quantised, [] if keep else self._chosen(quantised), 0)
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         # It is as long as the program and takes as many cycles.
         size = -(-len(lowered.program) // _PAGE) * _PAGE
         spent = [(layer.cycles, layer.bytes) for layer in lowered.layers]
         return self._lower(quantised, self._chosen(quantised), at, size, spent)
 
     def _chosen(self, quantised):
-        """What runs together; a program and its twin have it of one choice."""
+        """What runs together; a program and its double-buffered copy share one choice."""
         if self._choice is None or self._choice[0] is not quantised:
             self._choice = quantised, choose_joined(quantised, self.params)
         return self._choice[1]
