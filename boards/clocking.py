@@ -27,8 +27,8 @@ class Clocking:
 
     Attributes
     ----------
-    asked_hz : int, main clock that was asked for
-    further_hz : int or None, what is asked of the PLL beside it
+    asked_hz : int, requested main clock
+    further_hz : int or None, frequency requested of the PLL beside it
     settings : PLLSettings
     sdram : SDRAMClock or None
     """
@@ -56,7 +56,7 @@ def _settings(board, asked_hz, further_hz):
 
 
 def _beside(board, asked_hz, ratio, link):
-    """What is asked of the PLL beside the main clock."""
+    """Frequency that the PLL is to make beside the main clock."""
     if link == "usb" and board.family == "ice40" and board.oscillator_hz != USB_HZ:
         # The one PLL gives both: what it makes beside the main clock is its double.
         if 2 * asked_hz != USB_HZ:

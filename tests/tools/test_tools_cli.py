@@ -611,7 +611,7 @@ def test_verify_differs(quintet, small, monkeypatch):
 @pytest.mark.parametrize("core, other", [("opu", "up5k"), ("imagine", "up5k"), ("cherry", "sim")])
 def test_verify_of_builds_of_other_sizes(quintet, tmp_path, core, other):
     """What was built is in read-only registers; it is no result of the program."""
-    from quintet.gateware.cores import open_room
+    from quintet.gateware.cores import open_core
 
     source = {"opu": None, "imagine": "vv_nop\nmv_SYNC\n", "cherry": "add\n"}[core]
     job = tmp_path / "job.toml"
@@ -624,7 +624,7 @@ def test_verify_of_builds_of_other_sizes(quintet, tmp_path, core, other):
         job.write_text(
             f'core = "{core}"\nprogram = "p.s"\nprogram_at = 0\nlimits = {{ cycles = 1000 }}\n'
         )
-    space = open_room(core).params.SPACE
+    space = open_core(core).params.SPACE
     assert other in space.presets, list(space.presets)
     ran = quintet(
         "verify",

@@ -4,7 +4,7 @@ registers, and the addresses, shapes and scales of inputs and outputs."""
 
 import numpy as np
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from ...gateware.isa.parameters import params_hash
 from ..compiler.plan import HostStep, Plan, PlanError
 from ..compiler.planes import BitPlanes
@@ -37,7 +37,7 @@ def c_network(plan: Plan) -> str:
     step = _only_step(plan)
     lowered = step.lowered
     name = plain_name(plan.network)
-    isa = open_room(plan.isa).isa.ISA
+    isa = open_core(plan.isa).isa.ISA
     registers = RegisterMap(isa)
     program = {"program_address": lowered.program_at, "program_length": len(lowered.program)}
     first = _words(registers, {**lowered.registers, **program})

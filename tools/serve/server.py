@@ -36,7 +36,7 @@ BACKLOG, OUTBOX = 1 << 24, 1 << 16
 
 
 class Endpoint(Protocol):
-    """Where hosts connect: a pseudo-terminal or a socket."""
+    """Endpoint that hosts connect to: a pseudo-terminal or a socket."""
 
     @property
     def connected(self) -> bool: ...
@@ -95,7 +95,7 @@ class _Fence:
         self.request = b"\0" + Request(Operation.IDENTIFY, length=self._length).encode(b"\0\0", 0)
 
     def passes(self, received):
-        """What lies behind the answer, or ``None`` while it has not come."""
+        """Bytes after the answer, or ``None`` while it has not come."""
         *frames, rest = received.split(b"\0")
         for place, encoded in enumerate(frames):
             for contents in self._decoder.feed(encoded + b"\0"):
@@ -206,8 +206,7 @@ class _Server:
         return bool(answers)
 
     def _discard(self, answers):
-        """Of what the board sends while answers to a host that has gone may be among it, what is
-        not to be discarded."""
+        """Removes answers to a host that has left from the board's output; returns the rest."""
         board = self._board
         if answers:
             self._quiet = board.cycle

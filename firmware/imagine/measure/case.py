@@ -40,4 +40,6 @@ def case_of(
         "output_limit": limit,
         **dict(registers),
     }
-    return Case(name, params, list(words), given, memory, fault, cycles.estimate(words, params))
+    return Case(
+        name, params, list(words), given, memory, fault, cycles.estimate(words, dict(params))
+    )

@@ -164,7 +164,9 @@ def published(image: Image, params: Mapping[str, Any]) -> Image:
     would be."""
     with tempfile.TemporaryDirectory() as folder:
         save_program(SOFTWARE, Program(image.data()), f"{folder}/stream.json.gz")
-        return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, params)[0]
+        return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, dict(params))[
+            0
+        ]
 
 
 def _with_image(case, image):

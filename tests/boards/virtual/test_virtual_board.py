@@ -12,7 +12,7 @@ from quintet.boards.virtual.simulation import SimulationError
 from quintet.gateware.info import CONTROL_BASE
 from quintet.gateware.memory.sdram.phase import PADS, clock_path, margins
 from quintet.tools.link.client import LinkClient
-from tests.support.tiny_core import ROOM as TINY
+from tests.support.tiny_core import PACKAGE as TINY
 
 #: The memory chip needs 200 microseconds after power-up; until then the bus ends with an error.
 AWAKE = 0.00025

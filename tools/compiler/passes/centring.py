@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Inputs and outputs far from zero: the host subtracts the mean of an input, and the first layers'
-biases make up for it; the last layers leave the mean of an output out, and the host adds it."""
+"""Centring: the host subtracts the mean of inputs far from zero, and the first layers' biases
+compensate for it; the last layers leave out the mean of outputs far from zero, and the host adds
+it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,8 +38,8 @@ _MOST_INPUTS, _MOST_ELEMENTS = 64, 1 << 25
 
 
 def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph, dict[str, str]]:
-    """The graph with offsets in those of its input ports that lie far from zero and whose readers
-    can take them, and what stands against the others.
+    """Adds offsets to input ports whose values are far from zero, and compensates for them in the
+    layers that read them.
 
     Parameters
     ----------
@@ -65,8 +66,8 @@ def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph,
 
 
 def results_centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
-    """The graph with offsets in those of its output ports that lie far from zero and whose layers
-    can leave them out; arguments as :func:`centred`'s."""
+    """Adds offsets to output ports whose values are far from zero, and leaves them out in the
+    layers that make them; arguments as in :func:`centred`."""
     own = [
         port
         for port in graph.outputs

@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scale of every tensor: one for each group of tensors that share it, chosen when its first maker
-is met."""
+"""Choice of scales: one for each group of tensors that share it, chosen when its first maker is
+processed."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backends.base import LoweringError
+from ..backends.base import Backend, LoweringError
 from ..evaluate import run_node
-from ..graph import Activation, Conv, Gru, Lstm
-from ..quantised import Scale
+from ..graph import Activation, Conv, Graph, Gru, Lstm, MatMul, Node
+from ..quantised import Arithmetic, Scale
 from .groups import Groups, widths
 from .statistics import SAMPLES
 from .steps import Wish, choose_step
+
+if TYPE_CHECKING:
+    from .statistics import Seen
+    from .walk import Walk
 
 __all__ = ["Scales", "Sums", "activated", "bounded"]
 
@@ -49,8 +57,8 @@ class Sums:
     limit: float
 
 
-def activated(node, sums):
-    """What :class:`~.steps.Wish` takes of :class:`Sums` of a node, or of ``None``: a list."""
+def activated(node: Node, sums: Sums | None) -> list[tuple[Any, ...]]:
+    """The partial sums of a node as :class:`~.steps.Wish` takes them; of ``None`` an empty list."""
     return [] if sums is None else [(sums.values, partial(_activated, node), sums.limit)]
 
 
@@ -60,17 +68,17 @@ def _activated(node, values):
     return values if activation is None else run_node(activation, values)
 
 
-def bounded(activation):
-    """Whether it is a clip with an upper bound."""
+def bounded(activation: Activation | None) -> bool:
+    """Whether an activation is a clip with an upper bound."""
     return activation is not None and activation.function == "clip" and activation.high > 0
 
 
 class Scales:
-    """Scales of a network as they come to be chosen.
+    """The scales of a network, chosen one after another.
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     backend : Backend
     arithmetic : dict, node name -> Arithmetic
     bits, percentile : as :func:`~quintet.tools.compiler.quantise.quantise`'s
@@ -83,7 +91,16 @@ class Scales:
     quantised : names of the tensors that the model itself has quantised, taken over or not
     """
 
-    def __init__(self, graph, backend, arithmetic, *, bits, percentile, note):
+    def __init__(
+        self,
+        graph: Graph,
+        backend: Backend,
+        arithmetic: Mapping[str, Arithmetic],
+        *,
+        bits: int | None,
+        percentile: float | None,
+        note: Callable[..., None],
+    ):
         self.graph, self.backend, self.arithmetic, self._note = graph, backend, arithmetic, note
         self.groups = Groups(graph, arithmetic)
         self.bits = widths(graph, arithmetic, self.groups, bits)
@@ -93,25 +110,27 @@ class Scales:
             for name, tensor in graph.tensors.items()
             if tensor.data is None and tensor.scale is not None
         }
-        self.of, self.seen, self._random = {}, {}, np.random.default_rng(2)
+        self.of: dict[str, Scale] = {}
+        self.seen: dict[str, Seen] = {}
+        self._random = np.random.default_rng(2)
         self._given = {group: self._own(group) for group in self.groups.members}
 
-    def width(self, tensor):
-        """Bits of a tensor."""
+    def width(self, tensor: str) -> int:
+        """Width of a tensor in bits."""
         return self.bits[self.groups.of(tensor)]
 
-    def alone(self, tensor):
-        """Whether the tensor shares its scale with no other, and none is given."""
+    def alone(self, tensor: str) -> bool:
+        """Whether the tensor shares its scale with no other, and none is prescribed."""
         group = self.groups.of(tensor)
         return len(self.groups.members[group]) == 1 and self._given[group] is None
 
-    def members(self, tensor):
-        """Names of all tensors that have the tensor's scale."""
+    def members(self, tensor: str) -> list[str]:
+        """Names of all tensors that share the tensor's scale."""
         return self.groups.members[self.groups.of(tensor)]
 
-    def taken(self):
-        """Names of the tensors whose scale is given: by the model itself, or by a table of the
-        machine."""
+    def taken(self) -> set[str]:
+        """Names of the tensors whose scale is prescribed, by the model itself or by a table of the
+        core."""
         return {
             name
             for group, given in self._given.items()
@@ -173,7 +192,7 @@ class Scales:
             else None
         )
 
-    def resample(self, tensor, values):
+    def resample(self, tensor: str, values: np.ndarray) -> None:
         """Takes ``values`` for those that calibration saw of a tensor."""
         flat = np.ravel(values)
         kept = flat if flat.size <= SAMPLES else self._random.choice(flat, SAMPLES, replace=False)
@@ -212,8 +231,13 @@ class Scales:
             wish.most = min(bounds)
         return wish
 
-    def choose(self, tensor, layer=None, sums=()):
-        """:class:`Scale` of a tensor; if its group has none yet, one is chosen.
+    def choose(
+        self,
+        tensor: str,
+        layer: tuple[Any, ...] | None = None,
+        sums: Sequence[tuple[Any, ...]] = (),
+    ) -> Scale:
+        """The :class:`Scale` of a tensor; if its group has none yet, one is chosen.
 
         Parameters
         ----------
@@ -221,28 +245,32 @@ class Scales:
         sums : what :meth:`partial_sums` gives for it
         """
         if tensor not in self.of:
-            step, why = self._given[self.groups.of(tensor)] or choose_step(
-                self.wish(tensor, layer, sums)
-            )
+            given = self._given[self.groups.of(tensor)]
+            step, why = given or choose_step(self.wish(tensor, layer, sums))
             self.fix(tensor, step, why)
         return self.of[tensor]
 
-    def wish(self, tensor, layer=None, sums=()):
-        """:class:`~.steps.Wish` of a tensor's group; arguments as :meth:`choose`."""
+    def wish(
+        self,
+        tensor: str,
+        layer: tuple[Any, ...] | None = None,
+        sums: Sequence[tuple[Any, ...]] = (),
+    ) -> Wish:
+        """The :class:`~.steps.Wish` of a tensor's group; arguments as in :meth:`choose`."""
         wish = self._wish(self.groups.of(tensor))
         wish.layers += [layer] if layer is not None else []
         wish.sums += sums
         return wish
 
-    def fix(self, tensor, step, why):
-        """Gives the tensor's group the unit ``step``."""
+    def fix(self, tensor: str, step: float, why: str) -> None:
+        """Sets the scale of the tensor's group to ``step``."""
         group = self.groups.of(tensor)
         for name in self.groups.members[group]:
             self.of[name] = Scale(float(step), self.bits[group])
             self._note(name, "scale", float(step), f"{self.bits[group]} bits, {why}")
 
-    def follow(self, node):
-        """Scale of a product of two tensors, whose shift is all there is: (Scale, shift)."""
+    def follow(self, node: MatMul) -> tuple[Scale, int]:
+        """Scale of a product of two tensors, which has a shift only: (Scale, shift)."""
         numbers = self.arithmetic[node.name]
         unit = np.prod([self.of[name].step for name in node.inputs])
         group = self.groups.of(node.output)
@@ -276,11 +304,11 @@ class Scales:
         self.fix(node.output, unit * 2.0**shift, f"product of its operands' units times 2^{shift}")
         return self.of[node.output], shift
 
-    def partial_sums(self, node, walk):
-        """Of a layer whose partial sums saturate: what :class:`Wish` takes of them, a list."""
+    def partial_sums(self, node: Node, walk: Walk) -> list[tuple[Any, ...]]:
+        """Partial sums of a layer whose partial sums saturate, as :class:`Wish` takes them."""
         return activated(node, self.sampled_sums(node, walk))
 
-    def sampled_sums(self, node, walk):
+    def sampled_sums(self, node: Node, walk: Walk) -> Sums | None:
         """:class:`Sums` of a layer whose partial sums saturate, else ``None``."""
         numbers = self.arithmetic[node.name]
         if numbers.partial_bits is None:
