@@ -316,7 +316,9 @@ class Scales:
         values = walk.real[node.inputs[0]]
         count = int(np.clip(_RESULTS // self.graph.tensors[node.output].size, 1, len(values)))
         index = np.linspace(0, len(values) - 1, count).round().astype(int)
-        sums, at, channels = [], None, 1
+        sums: list[np.ndarray] = []
+        at: np.ndarray | None = None
+        channels = 1
         for part in self.backend.partial_sums(self.graph, node, values[index]):
             if at is None:
                 channels = part.shape[-1]
@@ -326,7 +328,7 @@ class Scales:
                     else self._random.choice(part.size, _SUMS, replace=False)
                 )
             sums.append(part.ravel()[at])
-        if not sums:
+        if at is None:
             return None
         if isinstance(node, Conv) and len(node.inputs) > 1:
             sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
