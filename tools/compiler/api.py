@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..targets import open_target
 from . import plan as plans
-from .builder import Net
 from .onnx_import import import_onnx
 from .planning import Options, compile_graph
 from .session import Session
@@ -20,9 +19,17 @@ from .target_build import target_build
 from .values import check_arrays
 
 if TYPE_CHECKING:
+    from .graph import Graph
     from .plan.plan import Plan
 
 __all__ = ["Compiled", "compile_model", "load_plan"]
+
+
+class GraphSource(Protocol):
+    """A network that gives its graph itself, such as one built from arrays."""
+
+    def graph(self) -> Graph:
+        """The network as the compiler's graph."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ def load_plan(folder: str | Path) -> Compiled:
 
 
 def compile_model(
-    model: str | Path | Net,
+    model: str | Path | GraphSource,
     target: str,
     *,
     calibration: np.ndarray | dict[str, np.ndarray] | None = None,
@@ -68,7 +75,7 @@ def compile_model(
 
     Parameters
     ----------
-    model : path of an ONNX model, or a :class:`~.builder.Net`
+    model : path of an ONNX model, or a network that was built (:class:`~.builder.Net`)
     target : ``board/isa``, ``sim:board/isa``, ``model:isa`` or a port
     calibration : inputs to quantise for, the first axis counts them: an array,
         or a dict by the names of the inputs where there are several; without it random ones, with a
@@ -87,7 +94,7 @@ def compile_model(
     OnnxError, PartitionError, LoweringError, InputError
     """
     build = target_build(target, preset, params)
-    graph = model.graph() if isinstance(model, Net) else import_onnx(model)
+    graph = import_onnx(model) if isinstance(model, str | Path) else model.graph()
     if calibration is not None:
         given = (
             calibration

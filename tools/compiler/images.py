@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .backends.base import Backend, Lowered, LoweringError
-from .line import line_seconds
+from .results.line import line_seconds
 
 if TYPE_CHECKING:
     from .quantised import Quantised
