@@ -108,7 +108,7 @@ class SoC(wiring.Component):
         pipelined: bool = False,
         shared_clock: bool = False,
         domain_hz: int | None = None,
-        clocking: object = None,
+        clocking: Any = None,
         watchdog: int = 2048,
     ) -> None:
         if (

@@ -51,10 +51,12 @@ class CorePackage:
 
     @cached_property
     def has_core(self) -> bool:
+        """Whether the package has gateware, and not a golden model alone."""
         return importlib.util.find_spec(f"{self.import_name}.core") is not None
 
     @cached_property
     def core(self) -> ModuleType:
+        """Module with the gateware's ``variant``; raises :class:`RoomError` without gateware."""
         if not self.has_core:
             raise CoreError(
                 f"{self.name} has no gateware, only a golden model; its programs run on "

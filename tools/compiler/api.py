@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,7 @@ def compile_model(
     *,
     calibration: np.ndarray | dict[str, np.ndarray] | None = None,
     preset: str | None = None,
-    params: Mapping[str, Any] | None = None,
+    params: dict[str, Any] | None = None,
     bits: int | None = None,
     equalise: bool = True,
     percentile: float | None = None,

@@ -135,7 +135,7 @@ class Quantised:
 
     Attributes
     ----------
-    graph : Graph, as the back end prepared it
+    graph : Graph, as the back end legalised it
     scales : dict, tensor name -> Scale; of every tensor that flows on the machine;
         empty for floating point
     layers : dict, node name -> Integer; of every node with weights

@@ -2,7 +2,6 @@
 """Build parameters of a compilation target, found by the target's name or ``board/isa`` without
 opening a virtual board."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +32,7 @@ class TargetBuild:
 
 
 def target_build(
-    text: str, preset: str | None = None, params: Mapping[str, Any] | None = None
+    text: str, preset: str | None = None, params: dict[str, Any] | None = None
 ) -> TargetBuild:
     """Resolves ``text`` to a :class:`TargetBuild`: ``board/isa``, ``sim:board/isa?...``,
     ``model:isa?...``, or a port, which is opened and asked.

@@ -311,7 +311,7 @@ def instruction_at(plan: Plan, pc: int) -> str | None:
     programs = (
         program
         for step in plan.machine_steps
-        for program in (step.lowered, step.twin)
+        for program in (step.lowered, step.buffered_copy)
         if program is not None
     )
     return next(

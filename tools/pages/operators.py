@@ -137,13 +137,13 @@ def rows() -> Iterator[str]:
     yield "|---" * (len(isas) + 1) + "|"
     for name, example in EXAMPLES.items():
         graph, node = _graph(*example)
-        verdicts = [backend.verdict(graph, node) for backend in backends]
-        yield f"| {name} | " + " | ".join(_shown(v) for v in verdicts) + " |"
+        answers = [backend.check_support(graph, node) for backend in backends]
+        yield f"| {name} | " + " | ".join(_shown(v) for v in answers) + " |"
 
 
-def _shown(verdict):
-    text = _SHOWN[verdict.answer]
-    return f"{text}: {verdict.reason}" if verdict.answer == DECOMPOSED and verdict.reason else text
+def _shown(support):
+    text = _SHOWN[support.answer]
+    return f"{text}: {support.reason}" if support.answer == DECOMPOSED and support.reason else text
 
 
 def page(text: str) -> str:

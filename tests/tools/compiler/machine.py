@@ -11,7 +11,7 @@ __all__ = ["random_numbers", "random_quantised", "run_lowered"]
 
 
 def random_quantised(graph, backend, seed, bits=None, most=None, shift=None):
-    """A :class:`Quantised` of a prepared graph: one scale everywhere, random weights of the
+    """A :class:`Quantised` of a legalised graph: one scale everywhere, random weights of the
     machine's width, shifts near where results fit."""
     rng, layers, scales = np.random.default_rng(seed), {}, {}
     for node in graph.nodes:

@@ -118,7 +118,7 @@ def test_verdicts(build, features, hidden, reason):
     made.lstm(hidden)
     found = PIMBackend(
         params=open_core("pim").params.SPACE.resolve("85f", build), memory_size=1 << 25
-    ).verdict(made.finish(), made.graph.nodes[-1])
+    ).check_support(made.finish(), made.graph.nodes[-1])
     assert (
         (found.answer, found.reason) == (NATIVE, "")
         if reason is None

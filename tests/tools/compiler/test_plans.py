@@ -34,7 +34,7 @@ def plan_of(isa="pim", **sizes):
     body = made.finish()
     params = open_core(isa).params.SPACE.resolve("sim", sizes)
     backend = backend_class(isa)(params=params, memory_size=MEMORY)
-    quantised = random_quantised(backend.prepare(body), backend, 1)
+    quantised = random_quantised(backend.legalise(body), backend, 1)
     softmax = g.Softmax(name="softmax", inputs=[made.here], output="probability")
     shape = body.shape(made.here)
     host = g.Graph(

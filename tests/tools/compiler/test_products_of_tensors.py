@@ -173,5 +173,5 @@ def test_refused(isa, build, shapes, reason):
     )
     made = Builder("refused", shapes[0], 1)
     made.add(g.MatMul, made.here, made.input(shapes[1]))
-    found = backend.verdict(made.graph, made.graph.nodes[-1])
+    found = backend.check_support(made.graph, made.graph.nodes[-1])
     assert found.answer == HOST and re.search(reason, found.reason), found

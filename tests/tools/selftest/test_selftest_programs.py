@@ -38,7 +38,7 @@ def test_every_network_takes_its_own_inputs():
     build = TargetBuild("imagine", "25f", params, 32 << 20, "ulx3s-25f", 80_000_000, "test")
     backend, ran = backend_class("imagine")(params=params, memory_size=32 << 20), []
     for what, graph in networks():
-        if not all(backend.verdict(graph, node).runs for node in graph.nodes):
+        if not all(backend.check_support(graph, node).runs for node in graph.nodes):
             continue
         plan = compile_graph(graph, build, random_calibration(graph))
         inputs = {

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Inputs far from zero: the host subtracts their mean, the first layers' biases make up for it."""
+"""Input centring: the host subtracts the mean of inputs far from zero, and the first layers' biases
+compensate for it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -32,9 +34,9 @@ class _Held(Exception):
     """A layer that cannot take an offset: its name and why."""
 
 
-def centred(graph, calibration):
-    """The graph with offsets in those of its input ports that lie far from zero and whose readers
-    can take them, and what stands against the others.
+def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph, dict[str, str]]:
+    """Adds offsets to input ports whose values are far from zero, and compensates for them in the
+    layers that read them.
 
     Parameters
     ----------
@@ -45,7 +47,7 @@ def centred(graph, calibration):
     -------
     (Graph, dict): port name -> why an input far from zero has no offset
     """
-    held = {}
+    held: dict[str, str] = {}
     for port in graph.inputs:
         values = to_graph(port, calibration[port.name])
         own = port.scale is not None or graph.tensors[port.tensor].scale is not None

@@ -51,8 +51,9 @@ def save_plan(plan: Plan, folder: str | Path) -> None:
         entry = {"network": network}
         if isinstance(step, MachineStep):
             entry["lowered"] = _lowered(step.lowered, number, files)
-            if step.twin is not None:
-                entry["twin"] = _lowered(step.twin, f"{number}_twin", files)
+            if step.buffered_copy is not None:
+                # The file's name for a double-buffered copy.
+                entry["twin"] = _lowered(step.buffered_copy, f"{number}_twin", files)
         steps.append(entry)
     ports = {key: stored(getattr(plan, key))[0] for key in ("inputs", "outputs")}
     files["steps.json"] = json.dumps(
@@ -205,13 +206,13 @@ def _plan(summary, files, folder):
                 folder / "steps.json", entry[key], LOWERED, within=f"steps[{number}].{key}."
             )
         if "lowered" in entry:
-            twin = (
+            copy = (
                 _of_lowered(entry["twin"], f"{number}_twin", files, folder)
                 if "twin" in entry
                 else None
             )
             steps.append(
-                MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), twin)
+                MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), copy)
             )
         elif isinstance(network, Graph):
             steps.append(HostStep(network))

@@ -27,12 +27,12 @@ class PlanError(InputError):
 @dataclass(eq=False)
 class MachineStep:
     """A program for the core: ``part``, the quantised nodes that it computes, ``lowered``, the
-    program, and ``twin``, its double-buffered copy with other places for inputs and outputs, or
-    ``None``."""
+    program, and ``buffered_copy``, its double-buffered copy with other places for inputs and
+    outputs, or ``None``."""
 
     part: Quantised
     lowered: Lowered
-    twin: Lowered | None = None
+    buffered_copy: Lowered | None = None
 
     @property
     def names(self) -> list[str]:
@@ -99,10 +99,14 @@ class Plan:
     @property
     def memory_overlapped(self) -> int | None:
         """Bytes of main memory with the double-buffered copies; ``None`` if it has none."""
-        twins = [step.twin.memory for step in self.machine_steps if step.twin is not None]
-        if not twins or len(twins) < len(self.machine_steps):
+        copies = [
+            step.buffered_copy.memory
+            for step in self.machine_steps
+            if step.buffered_copy is not None
+        ]
+        if not copies or len(copies) < len(self.machine_steps):
             return None
-        return max(twins)
+        return max(copies)
 
     @property
     def cycles(self) -> float:

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Equalisation: factors of channels with which layers and maps lose least to rounding, the
-network's function being the same."""
+"""Cross-layer equalisation: per-channel factors that minimise rounding loss and leave the network's
+function unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Affine
+from ..graph import Affine, Graph, Node
 from .channels import channel_classes
 from .integers import shift_groups
 from .rows import of_rows, rows_of, with_weights
 from .sensitivity import sensitivities
+
+if TYPE_CHECKING:
+    from ..quantised import Arithmetic
+    from .statistics import Seen
 
 __all__ = ["equalised"]
 
@@ -180,12 +189,19 @@ def _scaled(node, rows, columns):
     return with_weights(node, of_rows(node, weights), bias)
 
 
-def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
-    """The nodes with other weights, and what was done.
+def equalised(
+    graph: Graph,
+    arithmetic: Mapping[str, Arithmetic],
+    seen: Mapping[str, Seen],
+    sums: dict[str, np.ndarray],
+    levels: Mapping[str, float],
+    fixed: Collection[str] = (),
+) -> tuple[list[Node], dict[str, np.ndarray]]:
+    """Equalises a graph: the nodes with other weights, and the factors used.
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     arithmetic : dict, node name -> Arithmetic
     seen : dict, tensor name -> Seen; what it says of channels is kept true
     sums : dict, node name -> float64 [out],
@@ -197,7 +213,8 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
     -------
     (list of Node, dict tensor name -> factors [channels] that its values were divided by)
     """
-    nodes, factors_of = {node.name: node for node in graph.nodes}, {}
+    nodes = {node.name: node for node in graph.nodes}
+    factors_of: dict[str, np.ndarray] = {}
     weight = {together: sensitivities(graph, seen, together) for together in (False, True)}
     classes = [
         found

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weights of a layer in whole numbers: a shift for each group of channels, rounding, bias."""
+"""Integer weights of a layer: a shift for each group of channels, rounding, bias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..quantised import Integer
+from ..quantised import Arithmetic, Integer
 from .rows import of_rows, rows_of
+
+if TYPE_CHECKING:
+    from ..graph import Conv, Dense
 
 __all__ = [
     "fit_shifts",
@@ -20,8 +27,9 @@ __all__ = [
 DEEP, WORK = 4096, 1 << 33
 
 
-def shift_groups(out, size):
-    """Group of every one of ``out`` channels, ``size`` in each (``None``: all in one)."""
+def shift_groups(out: int, size: int | None) -> np.ndarray:
+    """Group index of every one of ``out`` channels, ``size`` in each (``None``: all in one), int64
+    [out]."""
     return np.arange(out) // (size or out)
 
 
@@ -29,16 +37,18 @@ def _limits(bits):
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
-def round_nearest(rows, step, bits):
-    """``rows`` [groups, out, products] in units of ``step`` [groups, out], to the nearest whole
-    number, limited to ``bits``."""
+def round_nearest(rows: np.ndarray, step: np.ndarray, bits: int) -> np.ndarray:
+    """Rounds ``rows`` [groups, out, products] in units of ``step`` [groups, out] to the nearest
+    integer, clamped to ``bits``."""
     return np.clip(np.rint(rows / step[..., None]), *_limits(bits))
 
 
-def round_with_feedback(rows, step, bits, seen):
-    """As :func:`round_nearest`, but what rounding a weight loses is made up for by the weights that
-    follow, as far as their inputs go together: columns in turn, by the Cholesky factor of the
-    inverse of the inputs' second moments.
+def round_with_feedback(
+    rows: np.ndarray, step: np.ndarray, bits: int, seen: np.ndarray
+) -> np.ndarray:
+    """Rounds with error feedback (GPTQ): as :func:`round_nearest`, but the rounding error of a
+    weight is compensated by the weights that follow, as far as their inputs correlate: columns in
+    turn, by the Cholesky factor of the inverse of the inputs' second moments.
 
     Parameters
     ----------
@@ -78,8 +88,15 @@ def _most_shift(bias, result_step, numbers):
     return int(np.clip(np.floor(np.log2(room)), *numbers.shifts))
 
 
-def fit_shifts(rows, bias, power, source_step, result_step, numbers):
-    """A shift for every channel: the one with which weights lose least.
+def fit_shifts(
+    rows: np.ndarray,
+    bias: np.ndarray,
+    power: np.ndarray,
+    source_step: float,
+    result_step: float,
+    numbers: Arithmetic,
+) -> tuple[np.ndarray, float]:
+    """Chooses the shift of every channel that minimises the weights' rounding error.
 
     Parameters
     ----------
@@ -121,14 +138,16 @@ def fit_shifts(rows, bias, power, source_step, result_step, numbers):
             cost = float(np.sum(error * here))
             if best is None or cost < best[0]:
                 best = cost, places
+        assert best is not None  # at least one shift is tried
         lost += best[0]
         shift[mine] = best[1]
     return shift, lost / len(flat)
 
 
-def integer_bias(bias, shift, result_step, numbers):
-    """Bias in whole numbers: int64 [out], and the places that its unit lies above the products',
-    int64 [out]."""
+def integer_bias(
+    bias: np.ndarray, shift: np.ndarray, result_step: float, numbers: Arithmetic
+) -> tuple[np.ndarray, np.ndarray]:
+    """Integer bias: (int64 [out], its shift above the products' unit, int64 [out])."""
     of = shift_groups(len(bias), numbers.shift_group)
     unit = result_step * 2.0 ** -shift.astype(np.float64)
     low, high = numbers.bias_shifts
@@ -147,8 +166,16 @@ def integer_bias(bias, shift, result_step, numbers):
     )
 
 
-def make_integer(node, bias, shift, source_step, result_step, numbers, seen=None):
-    """:class:`Integer` of a layer.
+def make_integer(
+    node: Conv | Dense,
+    bias: np.ndarray | None,
+    shift: np.ndarray,
+    source_step: float,
+    result_step: float,
+    numbers: Arithmetic,
+    seen: np.ndarray | None = None,
+) -> Integer:
+    """The :class:`Integer` parameters of a layer.
 
     Parameters
     ----------
@@ -157,6 +184,7 @@ def make_integer(node, bias, shift, source_step, result_step, numbers, seen=None
     seen : inputs as :func:`~.rows.neighbourhoods` gives them, for rounding with feedback; ``None``:
         to the nearest
     """
+    assert numbers.weight_bits is not None
     rows = rows_of(node)
     step = (result_step * 2.0 ** -shift.astype(np.float64) / source_step).reshape(rows.shape[:2])
     rounded = (

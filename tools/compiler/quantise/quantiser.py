@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One network for one machine: from calibration inputs to scales, shifts, weights and biases in
-whole numbers."""
+"""Quantisation of one network for one core: scales, shifts, integer weights and biases from
+calibration inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
 from ..evaluate import run_graph
-from ..graph import Affine, AveragePool, Binary, Gru, Lstm, MatMul, Reduce
+from ..graph import Affine, AveragePool, Binary, Graph, Gru, Lstm, MatMul, Reduce
 from ..quantised import Integer, Quantised
 from .calibration import check_calibration, evenly, fewer
 from .correction import mean_error
@@ -20,6 +25,9 @@ from .statistics import collect
 from .steps import better_apart
 from .walk import Walk, copy_of
 
+if TYPE_CHECKING:
+    from ..backends.base import Backend
+
 __all__ = ["check_bits", "quantise"]
 
 #: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
@@ -27,14 +35,21 @@ _ROUNDS, _FEW = 2, 8
 
 
 def quantise(
-    graph, backend, calibration, *, bits=None, equalise=True, percentile=None, quick=False
-):
-    """A network in a machine's numbers.
+    graph: Graph,
+    backend: Backend,
+    calibration: Mapping[str, Any],
+    *,
+    bits: int | None = None,
+    equalise: bool = True,
+    percentile: float | None = None,
+    quick: bool = False,
+) -> Quantised:
+    """Quantises a network for a core.
 
     Parameters
     ----------
     graph : Graph, as imported and simplified; it stays as it is
-    backend : Backend; its ``prepare``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
+    backend : Backend; its ``legalise``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
     calibration : dict, name of each input's tensor -> numbers, first axis the inputs;
         100 to 200 suffice
     bits : width of the tensors, where the machine leaves a choice (:func:`check_bits`);
@@ -47,7 +62,7 @@ def quantise(
 
     Returns
     -------
-    Quantised; of a machine that computes in floating point the prepared graph alone
+    Quantised; of a machine that computes in floating point the legalised graph alone
 
     Raises
     ------
@@ -58,15 +73,15 @@ def quantise(
     if percentile is not None and not 0 < percentile <= 100:
         raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
     values = check_calibration(graph, calibration)
-    graph = copy_of(backend.prepare(graph))
+    graph = copy_of(backend.legalise(graph))
     if backend.floating:
         return Quantised(graph=graph)
     return _Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
 
 
-def check_bits(bits, parts):
-    """Raises InputError where ``bits`` was asked for and no tensor of ``parts``, all that was
-    quantised of a network, could have this width."""
+def check_bits(bits: int | None, parts: Sequence[Quantised]) -> None:
+    """Raises InputError if ``bits`` was asked for and no tensor of ``parts``, all quantised parts
+    of a network, could have this width."""
     taken = {
         part.scales[name].bits
         for part in parts

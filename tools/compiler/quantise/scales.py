@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scale of every tensor: one for each group of tensors that share it, chosen when its first maker
-is met."""
+"""Choice of scales: one for each group of tensors that share it, chosen when its first maker is
+processed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backends.base import LoweringError
+from ..backends.base import Backend, LoweringError
 from ..evaluate import run_node
-from ..graph import Activation, Conv, Gru, Lstm
-from ..quantised import Scale
+from ..graph import Activation, Conv, Graph, Gru, Lstm, MatMul, Node
+from ..quantised import Arithmetic, Scale
 from .groups import Groups, widths
 from .steps import Wish, choose_step
+
+if TYPE_CHECKING:
+    from .statistics import Seen
+    from .walk import Walk
 
 __all__ = ["Scales", "bounded"]
 
@@ -34,17 +43,17 @@ def _table_steps(graph, arithmetic, members):
     return found
 
 
-def bounded(activation):
-    """Whether it is a clip with an upper bound."""
+def bounded(activation: Activation | None) -> bool:
+    """Whether an activation is a clip with an upper bound."""
     return activation is not None and activation.function == "clip" and activation.high > 0
 
 
 class Scales:
-    """Scales of a network as they come to be chosen.
+    """The scales of a network, chosen one after another.
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     backend : Backend
     arithmetic : dict, node name -> Arithmetic
     bits, percentile : as :func:`~quintet.tools.compiler.quantise.quantise`'s
@@ -56,26 +65,37 @@ class Scales:
     seen : dict, tensor name -> Seen, to be set before the first choice
     """
 
-    def __init__(self, graph, backend, arithmetic, *, bits, percentile, note):
+    def __init__(
+        self,
+        graph: Graph,
+        backend: Backend,
+        arithmetic: Mapping[str, Arithmetic],
+        *,
+        bits: int | None,
+        percentile: float | None,
+        note: Callable[..., None],
+    ):
         self.graph, self.backend, self.arithmetic, self._note = graph, backend, arithmetic, note
         self.groups = Groups(graph, arithmetic)
         self.bits = widths(graph, arithmetic, self.groups, bits)
         self.percentile = percentile
-        self.of, self.seen, self._random = {}, {}, np.random.default_rng(2)
+        self.of: dict[str, Scale] = {}
+        self.seen: dict[str, Seen] = {}
+        self._random = np.random.default_rng(2)
         self._given = {group: self._own(group) for group in self.groups.members}
 
-    def width(self, tensor):
-        """Bits of a tensor."""
+    def width(self, tensor: str) -> int:
+        """Width of a tensor in bits."""
         return self.bits[self.groups.of(tensor)]
 
-    def alone(self, tensor):
-        """Whether the tensor shares its scale with no other, and none is given."""
+    def alone(self, tensor: str) -> bool:
+        """Whether the tensor shares its scale with no other, and none is prescribed."""
         group = self.groups.of(tensor)
         return len(self.groups.members[group]) == 1 and self._given[group] is None
 
-    def taken(self):
-        """Names of the tensors whose scale is given: by the model itself, or by a table of the
-        machine."""
+    def taken(self) -> set[str]:
+        """Names of the tensors whose scale is prescribed, by the model itself or by a table of the
+        core."""
         return {
             name
             for group, given in self._given.items()
@@ -170,8 +190,13 @@ class Scales:
             wish.most = min(bounds)
         return wish
 
-    def choose(self, tensor, layer=None, sums=()):
-        """:class:`Scale` of a tensor; if its group has none yet, one is chosen.
+    def choose(
+        self,
+        tensor: str,
+        layer: tuple[Any, ...] | None = None,
+        sums: Sequence[tuple[Any, ...]] = (),
+    ) -> Scale:
+        """The :class:`Scale` of a tensor; if its group has none yet, one is chosen.
 
         Parameters
         ----------
@@ -180,8 +205,10 @@ class Scales:
         """
         if tensor not in self.of:
             group = self.groups.of(tensor)
-            step, why = self._given[group] or (None, None)
-            if step is None:
+            given = self._given[group]
+            if given is not None:
+                step, why = given
+            else:
                 wish = self._wish(group)
                 wish.layers += [layer] if layer is not None else []
                 wish.sums += sums
@@ -189,15 +216,15 @@ class Scales:
             self.fix(tensor, step, why)
         return self.of[tensor]
 
-    def fix(self, tensor, step, why):
-        """Gives the tensor's group the unit ``step``."""
+    def fix(self, tensor: str, step: float, why: str) -> None:
+        """Sets the scale of the tensor's group to ``step``."""
         group = self.groups.of(tensor)
         for name in self.groups.members[group]:
             self.of[name] = Scale(float(step), self.bits[group])
             self._note(name, "scale", float(step), f"{self.bits[group]} bits, {why}")
 
-    def follow(self, node):
-        """Scale of a product of two tensors, whose shift is all there is: (Scale, shift)."""
+    def follow(self, node: MatMul) -> tuple[Scale, int]:
+        """Scale of a product of two tensors, which has a shift only: (Scale, shift)."""
         numbers = self.arithmetic[node.name]
         unit = np.prod([self.of[name].step for name in node.inputs])
         group = self.groups.of(node.output)
@@ -231,8 +258,8 @@ class Scales:
         self.fix(node.output, unit * 2.0**shift, f"product of its operands' units times 2^{shift}")
         return self.of[node.output], shift
 
-    def partial_sums(self, node, walk):
-        """Of a layer whose partial sums saturate: what :class:`Wish` takes of them, a list."""
+    def partial_sums(self, node: Node, walk: Walk) -> list[tuple[Any, ...]]:
+        """Partial sums of a layer whose partial sums saturate, as :class:`Wish` takes them."""
         numbers = self.arithmetic[node.name]
         if numbers.partial_bits is None:
             return []

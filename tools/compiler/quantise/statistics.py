@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tensors of a network hold on the calibration inputs: samples, extremes, sizes by
+"""Statistics of a network's tensors on the calibration inputs: samples, extremes, sizes by
 channel."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
 from ..evaluate import run_graph
 from .calibration import batches
+
+if TYPE_CHECKING:
+    from ..graph import Graph
 
 __all__ = ["Seen", "collect"]
 
@@ -18,7 +25,7 @@ SAMPLES = 1 << 16
 
 @dataclass(eq=False)
 class Seen:
-    """Of one tensor.
+    """Statistics of one tensor.
 
     Attributes
     ----------
@@ -39,8 +46,8 @@ class Seen:
     channel_inputs: np.ndarray
 
 
-def collect(graph, values, seed=0):
-    """:class:`Seen` of every tensor that flows, by name; ``values`` as
+def collect(graph: Graph, values: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Seen]:
+    """Collects :class:`Seen` of every activation tensor, by name; ``values`` as
     :func:`~.calibration.check_calibration` gives them.
 
     Raises
@@ -49,7 +56,7 @@ def collect(graph, values, seed=0):
         A tensor that the network itself makes infinite, or no number.
     """
     random, count = np.random.default_rng(seed), len(next(iter(values.values())))
-    parts = {}
+    parts: dict[str, Any] = {}
     for batch in batches(graph, values):
         share = len(next(iter(batch.values()))) / count
         for name, array in run_graph(graph, batch, keep=True).items():

@@ -32,7 +32,7 @@ class CompiledSteps:
     spans : list of (first word, word behind the last), a step's
     tiles : int8 [tiles, n, n]
     constants : int8 [vectors, n], host memory from vector 0
-    homes : dict, tensor -> (first host vector, Planes)
+    placement : dict, tensor -> (first host vector, Planes)
     vectors : host vectors in all
     resident : names of the tensors that stay in the unified buffer
     first_tile : number of the first of ``tiles``: more than 0 where tensors are tiles,
@@ -43,7 +43,7 @@ class CompiledSteps:
     spans: list[tuple[int, int]]
     tiles: np.ndarray
     constants: np.ndarray
-    homes: dict[str, tuple[int, Planes]]
+    placement: dict[str, tuple[int, Planes]]
     vectors: int
     resident: set[str] = field(default_factory=set)
     first_tile: int = 0
@@ -62,7 +62,7 @@ def compile_steps(
     *,
     inputs: Collection[str],
     stored: Collection[str],
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     ahead: int | None = None,
     join: str = "all",
     least: int = 4,
@@ -105,7 +105,7 @@ def compile_steps(
         spans=spans,
         tiles=tiles,
         constants=constant_vectors(plan.ones, n),
-        homes={name: (at, settled[name]) for name, at in plan.home.items()},
+        placement={name: (at, settled[name]) for name, at in plan.home.items()},
         vectors=plan.vectors,
         resident=set(plan.base),
         first_tile=emitter.tiles.first,

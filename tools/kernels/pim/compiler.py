@@ -5,7 +5,6 @@ layers."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,7 +86,7 @@ class Compiled:
                         "cols": g.cols,
                         "arrays": list(g.arrays),
                         "shift": g.shift,
-                        "weights": g.weights.tolist(),
+                        "weights": np.asarray(g.weights).tolist(),
                         **({"bias": g.bias.tolist()} if g.bias is not None else {}),
                     }
                     for g in core.groups
@@ -227,7 +226,7 @@ def _whole_network(core, network, offsets, chunk, count, thrifty):
 
 def compile_network(
     network: Network,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     images: int = 1,
     cores: int | None = None,
@@ -293,7 +292,7 @@ def compile_network(
 
 def compile_columns(
     network: Network,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     images: int = 1,
     cores: int | None = None,

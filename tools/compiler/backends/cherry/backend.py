@@ -11,11 +11,11 @@ import numpy as np
 
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
+from .candidates import lower_machine
 from .decompose import machine_of
 from .reference.numeric import run_machine
-from .verdicts import verdict
-from .ways import lower_machine
+from .support import check_support
 
 if TYPE_CHECKING:
     from ...graph import Graph, Node
@@ -33,8 +33,8 @@ class Cherry(Backend):
     isa = "cherry"
     floating = True
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node, self.params)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        return check_support(graph, node, self.params)
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
@@ -65,7 +65,7 @@ class Cherry(Backend):
             machine_of(graph, self.params, keep=keep), graph, self.params, self.memory_size, keep
         )
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         def moved_line(found):
             # Descriptors hold addresses: those of constants stay.
             address = int(found[2], 16)

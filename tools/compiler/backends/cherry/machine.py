@@ -121,17 +121,17 @@ class Ref:
 
 @dataclass(eq=False, kw_only=True)
 class Operation:
-    """Base class of kernel calls. ``node``: name of the graph's node; ``joined``: names of the
+    """Base class of kernel calls. ``node``: name of the graph's node; ``fused``: names of the
     nodes fused into it; ``out``: Ref that it writes."""
 
     node: str
     out: Ref
-    joined: tuple[str, ...] = ()
+    fused: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """Names of all its nodes, its own last."""
-        return (*self.joined, self.node)
+        return (*self.fused, self.node)
 
     def refs(self) -> list[Ref]:
         """The Refs that it reads."""

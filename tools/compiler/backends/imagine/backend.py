@@ -28,10 +28,10 @@ from ..base import (
     Lowered,
     LoweringError,
     Placed,
-    Verdict,
+    Support,
     moved,
 )
-from .prepare import MOST_POSITIONS, MOST_STEPS, prepared
+from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
 
 __all__ = ["IMAGineBackend"]
 
@@ -49,39 +49,39 @@ class IMAGineBackend(Backend):
     #: array anyway.
     host_free = True
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
+    def check_support(self, graph: Graph, node: Node) -> Support:
         if isinstance(node, Dense):
             return (
-                Verdict(NATIVE)
+                Support(NATIVE)
                 if node.activation is None
-                else Verdict(DECOMPOSED, f"{node.activation.function} on the host")
+                else Support(DECOMPOSED, f"{node.activation.function} on the host")
             )
         if isinstance(node, Conv):
             if node.groups > 1:
-                return Verdict(
+                return Support(
                     NO,
                     f"groups = {node.groups}: expected 1, since the array multiplies whole "
                     f"matrices",
                 )
             positions = int(np.prod(graph.shape(node.output)[:-1]))
             if positions > MOST_POSITIONS:
-                return Verdict(
+                return Support(
                     NO,
                     f"{positions} positions, each a matrix times a vector: expected at most "
                     f"{MOST_POSITIONS}",
                 )
-            return Verdict(
+            return Support(
                 DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector"
             )
         if isinstance(node, Lstm):
             steps = graph.shape(node.inputs[0])[0]
             if steps > MOST_STEPS:
-                return Verdict(NO, f"{steps} steps: expected at most {MOST_STEPS}")
-            return Verdict(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
-        return Verdict(HOST, "between layers the values are on the host")
+                return Support(NO, f"{steps} steps: expected at most {MOST_STEPS}")
+            return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
+        return Support(HOST, "between layers the values are on the host")
 
-    def prepare(self, graph: Graph) -> Graph:
-        return prepared(graph)
+    def legalise(self, graph: Graph) -> Graph:
+        return legalised(graph)
 
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into one program per layer: results pass through the host."""
@@ -173,7 +173,7 @@ class IMAGineBackend(Backend):
             )
         return found
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         # Inputs are words of the program, which lies anywhere.
         by = at - lowered.program_at
         return moved(lowered, by, ("program_address", "output_at", "output_limit"), program_at=at)

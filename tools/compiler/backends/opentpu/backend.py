@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
+from .legalise import legalise
 from .lower import lower, most_images
 from .numbers import arithmetic
-from .prepare import prepare
 from .reference import run
-from .verdicts import verdict
+from .support import check_support
 
 if TYPE_CHECKING:
     from ...graph import Graph, Node
@@ -28,11 +28,11 @@ class OpenTpu(Backend):
 
     isa = "opentpu"
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node, self.params)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        return check_support(graph, node, self.params)
 
-    def prepare(self, graph: Graph) -> Graph:
-        return prepare(graph)
+    def legalise(self, graph: Graph) -> Graph:
+        return legalise(graph)
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         return arithmetic(node, self.params["n"])
@@ -50,7 +50,7 @@ class OpenTpu(Backend):
         """As the base; ``images``: batch size, up to :meth:`most_images`."""
         return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         # Programs address vectors within a region, its constant ones included; tensors that are
         # tiles lie in that of the weights as well.
         if lowered.registers["weights_base"] == lowered.registers["hostmem_base"]:

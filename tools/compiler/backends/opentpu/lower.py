@@ -34,7 +34,7 @@ def _align(address, step=64):
     return -(-address // step) * step
 
 
-def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
+def most_images(graph: Graph, params: dict[str, Any]) -> int:
     """Greatest batch size of a run: more than one if every tensor is a vector, so that each tile is
     read once for all."""
     vectors = all(
@@ -50,7 +50,7 @@ def _multiplies(graph):
 
 def lower(
     quantised: Quantised,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     memory_size: int,
     keep: bool = False,
     images: int = 1,
@@ -121,7 +121,10 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
         sizes = {
             "program": len(program),
             "weights": compiled.tiles.size,
-            **{f"tensor {name}": n * planes.size for name, (_, planes) in compiled.homes.items()},
+            **{
+                f"tensor {name}": n * planes.size
+                for name, (_, planes) in compiled.placement.items()
+            },
         }
         most = max(sizes, key=sizes.get)
         raise LoweringError(
@@ -131,14 +134,14 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
     placed = {}
     for name in graph.tensors:
         root = made.root.get(name)
-        if root in compiled.homes and (name in made.root):
+        if root in compiled.placement and (name in made.root):
             try:
                 placed[name] = Placed(
                     name,
                     _layout(
                         graph.shape(name),
                         made.stored[root],
-                        *compiled.homes[root],
+                        *compiled.placement[root],
                         host,
                         swap,
                         images,
@@ -170,7 +173,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
             (weights, compiled.tiles.view("uint8").ravel(), "tiles"),
         ],
         zeros=[
-            (host + n * compiled.homes[name][0], n * compiled.homes[name][1].size)
+            (host + n * compiled.placement[name][0], n * compiled.placement[name][1].size)
             for name in inputs
         ],
         inputs={port.tensor: placed[port.tensor] for port in graph.inputs},

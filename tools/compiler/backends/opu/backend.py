@@ -13,14 +13,14 @@ from ....kernels.opu.emitter import REGION_MAPS
 from ....kernels.opu.reference import run_layer
 from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, Node, Reduce, Tensor
 from ...quantised import Arithmetic, Quantised
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
 from .form import Form
+from .legalise import legalise
 from .lowering import lower_network
 from .network import Builder
-from .prepare import prepare
 from .stages import stages
 from .sums import partial_sums
-from .verdicts import verdict
+from .support import check_support
 
 __all__ = ["OpuBackend"]
 
@@ -40,7 +40,7 @@ class OpuBackend(Backend):
     def __init__(
         self,
         *,
-        params: Mapping[str, Any],
+        params: dict[str, Any],
         memory_size: int,
         memory: Mapping[str, int | str] | None = None,
     ):
@@ -49,11 +49,11 @@ class OpuBackend(Backend):
         # Tensor -> Form of the graph that it was last met in
         self._forms: WeakKeyDictionary[Tensor, Form] = WeakKeyDictionary()
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        return check_support(graph, node)
 
-    def prepare(self, graph: Graph) -> Graph:
-        return prepare(graph, self.apart)
+    def legalise(self, graph: Graph) -> Graph:
+        return legalise(graph, self.apart)
 
     def form(self, graph: Graph) -> Form:
         """The :class:`Form` of a legalised graph on this build. For a subgraph of a graph whose
@@ -72,7 +72,7 @@ class OpuBackend(Backend):
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         types = self.types
-        common = {"bits": types.ifm, "out_bits": (types.ifm,)}
+        common: dict[str, Any] = {"bits": types.ifm, "out_bits": (types.ifm,)}
         if isinstance(node, Conv | Dense):
             each = 16 if node.output in self.form(graph).split else 64
             return Arithmetic(
@@ -160,7 +160,7 @@ class OpuBackend(Backend):
         form, built = self._built(quantised, not keep, images)
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         # Programs address maps within a region.
         register = f"region_base[{REGION_MAPS}]"
         return moved(
