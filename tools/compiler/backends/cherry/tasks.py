@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tasks of the operations: placement of their values, and their DMA transfers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Tasks(BandTasks):
     def __init__(
         self,
         machine: Machine,
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         *,
         keep: bool,
         most: int,

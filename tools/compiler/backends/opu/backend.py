@@ -40,7 +40,7 @@ class OpuBackend(Backend):
     def __init__(
         self,
         *,
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         memory_size: int,
         memory: Mapping[str, int | str] | None = None,
     ):
