@@ -92,8 +92,8 @@ class Tasks(BandTasks):
         self._leave_unmade()
 
     def buffer(self, size: int, what: str) -> Buffer:
-        # The last tile of a narrow view may reach three elements further.
         """Adds a buffer."""
+        # The last tile of a narrow view may reach three elements further.
         found = Buffer(size + 3 + -(size + 3) % 4, what)
         self.buffers.append(found)
         return found
