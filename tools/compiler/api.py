@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,17 +20,10 @@ from .target_build import target_build
 from .values import check_arrays
 
 if TYPE_CHECKING:
-    from .graph import Graph
+    from .builder import Net
     from .plan.plan import Plan
 
 __all__ = ["Compiled", "compile_model", "load_plan"]
-
-
-class GraphSource(Protocol):
-    """A network that gives its graph itself, such as one built from arrays."""
-
-    def graph(self) -> Graph:
-        """The network as the compiler's graph."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +53,12 @@ def load_plan(folder: str | Path) -> Compiled:
 
 
 def compile_model(
-    model: str | Path | GraphSource,
+    model: str | Path | Net,
     target: str,
     *,
     calibration: np.ndarray | dict[str, np.ndarray] | None = None,
     preset: str | None = None,
-    params: dict[str, Any] | None = None,
+    params: Mapping[str, Any] | None = None,
     bits: int | None = None,
     equalise: bool = True,
     percentile: float | None = None,
@@ -75,7 +69,7 @@ def compile_model(
 
     Parameters
     ----------
-    model : path of an ONNX model, or a network that was built (:class:`~.builder.Net`)
+    model : path of an ONNX model, or a :class:`~.builder.Net`
     target : ``board/isa``, ``sim:board/isa``, ``model:isa`` or a port
     calibration : inputs to quantise for, the first axis counts them: an array,
         or a dict by the names of the inputs where there are several; without it random ones, with a
@@ -94,7 +88,7 @@ def compile_model(
     OnnxError, PartitionError, LoweringError, InputError
     """
     build = target_build(target, preset, params)
-    graph = import_onnx(model) if isinstance(model, str | Path) else model.graph()
+    graph = import_onnx(model) if isinstance(model, (str, PathLike)) else model.graph()
     if calibration is not None:
         given = (
             calibration

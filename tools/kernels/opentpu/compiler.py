@@ -62,7 +62,7 @@ def compile_steps(
     *,
     inputs: Collection[str],
     stored: Collection[str],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     ahead: int | None = None,
     join: str = "all",
     least: int = 4,

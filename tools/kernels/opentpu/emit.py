@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +64,7 @@ class Emitter(Pooling, Kernels):
         *,
         inputs: Collection[str],
         stored: Collection[str],
-        params: dict[str, Any],
+        params: Mapping[str, Any],
     ):
         self.plan, self.stored, self.params = plan, stored, params
         # Where tensors are tiles, host memory comes first in weight memory.

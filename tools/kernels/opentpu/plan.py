@@ -90,7 +90,7 @@ def make_plan(
     *,
     inputs: Collection[str],
     stored: Collection[str],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     least: int = 1,
 ) -> Plan:
     """Places all tensors of a network.

@@ -221,7 +221,7 @@ class _Clock:
 
 def word_times(
     words: Sequence[Word],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     memory: Memory = SDRAM16,
     host: int = 0,
     weights: int = 0,

@@ -34,7 +34,7 @@ def _align(address, step=64):
     return -(-address // step) * step
 
 
-def most_images(graph: Graph, params: dict[str, Any]) -> int:
+def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
     """Greatest batch size of a run: more than one if every tensor is a vector, so that each tile is
     read once for all."""
     vectors = all(
@@ -50,7 +50,7 @@ def _multiplies(graph):
 
 def lower(
     quantised: Quantised,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     memory_size: int,
     keep: bool = False,
     images: int = 1,
