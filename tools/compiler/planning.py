@@ -17,7 +17,8 @@ from .fidelity import LEAST, measure
 from .images import programs_of
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
-from .passes.centring import centred
+from .passes.branches import branches_scaled
+from .passes.centring import centred, results_centred
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import check_bits, quantise
@@ -143,6 +144,8 @@ def compile_graph(
     if calibration is not None:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         near, held = centred(simplify(graph), few)
+        if not options.dry:
+            near = branches_scaled(results_centred(near, few), few)
     while True:
         made = outline(near, build, options, forced_to_host, apart)
         try:
@@ -194,6 +197,7 @@ def compile_graph(
         notes=notes,
         choices=[
             *_offsets(made.graph),
+            *_factors(made.graph),
             *_apart(parts, apart),
             *(choice for part in parts for choice in part.choices),
         ],
@@ -224,16 +228,36 @@ def _judge(plan, graph, calibration, kind, held):
 
 
 def _offsets(graph):
-    """What the report says of inputs that the host subtracts a mean from."""
+    """What the report says of inputs that the host subtracts a mean from, and of outputs that it
+    adds one to."""
+    why = {
+        "inputs": "far from zero: the host subtracts it, the first layers' biases make up for it",
+        "outputs": "far from zero: the last layers' biases leave it out, the host adds it",
+    }
     return [
         {
             "name": port.name,
             "what": "offset",
             "value": [min(port.offset), max(port.offset)],
-            "why": "far from zero: the host subtracts it, the first layers' biases make up for it",
+            "why": why[side],
         }
-        for port in graph.inputs
+        for side in why
+        for port in getattr(graph, side)
         if port.offset is not None
+    ]
+
+
+def _factors(graph):
+    """What the report says of outputs that the host multiplies."""
+    return [
+        {
+            "name": port.name,
+            "what": "factor",
+            "value": [min(port.factor), max(port.factor)],
+            "why": "branches of ranges far apart: each fills the numbers, the host multiplies",
+        }
+        for port in graph.outputs
+        if port.factor is not None
     ]
 
 

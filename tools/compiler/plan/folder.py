@@ -221,8 +221,9 @@ def _plan(summary, files, folder):
     ports = {key: of_stored(body[key], {}) for key in ("inputs", "outputs")}
     if not all(isinstance(port, Port) for key in ports for port in ports[key]):
         raise ValueError("its inputs and outputs are no ports")
-    for port in ports["inputs"]:
-        _check_offset(port)
+    for port in (*ports["inputs"], *ports["outputs"]):
+        _check_numbers(port, "offset")
+        _check_numbers(port, "factor")
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
         raise ValueError("params_hash does not belong to these params")
@@ -242,13 +243,14 @@ def _plan(summary, files, folder):
     )
 
 
-def _check_offset(port):
-    """Refuses an offset that does not fit the input's last axis."""
-    if port.offset is None:
+def _check_numbers(port, field):
+    """Refuses an offset or a factor that does not fit the last axis of a port."""
+    numbers = getattr(port, field)
+    if numbers is None:
         return
     wanted = port.shape[port.order[-1]]
-    if len(port.offset) != wanted or not np.isfinite(port.offset).all():
-        raise ValueError(f"offset of {port.name}: expected {wanted} finite numbers")
+    if len(numbers) != wanted or not np.isfinite(numbers).all():
+        raise ValueError(f"{field} of {port.name}: expected {wanted} finite numbers")
 
 
 def _of_lowered(entry, number, files, folder):

@@ -79,7 +79,7 @@ class _Cost:
     """What rounding in a class, and in the layers before and behind it, loses in the network's
     results."""
 
-    def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels):
+    def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels, far):
         self.range, self.levels, self.readers, self.writers = ranges, levels, [], []
         self.held = found.held
 
@@ -106,7 +106,10 @@ class _Cost:
             # loudly. And its bias must have room.
             spread = _SPREAD * np.sqrt(np.einsum("goi,gi->go", writer.power, power).ravel())
             at = found.tensors[nodes[name].output]
-            np.maximum.at(self.range, at, spread + 0.5 * np.abs(_bias(nodes[name])))
+            biased = (
+                0.5 * np.abs(_bias(nodes[name])) * ~far.get(nodes[name].output, np.zeros(1, bool))
+            )
+            np.maximum.at(self.range, at, spread + biased)
             energy = np.repeat(power.sum(axis=1) * writer.taps, writer.most.shape[1])
             self.writers.append(
                 (writer, at, energy * heard(nodes[name].output), writer.most.max(axis=2).ravel())
@@ -196,6 +199,7 @@ def equalised(
     sums: dict[str, np.ndarray],
     levels: Mapping[str, float],
     fixed: Collection[str] = (),
+    far: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[list[Node], dict[str, np.ndarray]]:
     """Equalises a graph: the nodes with other weights, and the factors used.
 
@@ -208,6 +212,8 @@ def equalised(
         greatest size of each channel's partial sums where they saturate; kept true
     levels : dict, tensor name -> greatest whole number
     fixed : names of tensors that keep their scale
+    far : dict, tensor name -> bool [channels], channels whose middle is nothing that the tensor
+        would have to hold; what ``seen`` says of them leaves it out
 
     Returns
     -------
@@ -236,7 +242,9 @@ def equalised(
                 ],
             )
             first = next(iter(found.tensors))
-            cost = _Cost(found, graph, nodes, seen, weight, arithmetic, ranges, levels[first])
+            cost = _Cost(
+                found, graph, nodes, seen, weight, arithmetic, ranges, levels[first], far or {}
+            )
             factors = _best(cost)
             for name in found.writers:
                 mine = factors[found.tensors[nodes[name].output]]

@@ -25,6 +25,8 @@ __all__ = [
 #: Most products of a result, and products times results, that feedback is worked out for; beyond,
 #: weights go to the nearest number.
 DEEP, WORK = 4096, 1 << 33
+#: Share of the squared error of rounding a result that is next to nothing.
+_NOTHING = 0.01
 
 
 def shift_groups(out: int, size: int | None) -> np.ndarray:
@@ -95,6 +97,7 @@ def fit_shifts(
     source_step: float,
     result_step: float,
     numbers: Arithmetic,
+    short_bias: bool = False,
 ) -> tuple[np.ndarray, float]:
     """Chooses the shift of every channel that minimises the weights' rounding error.
 
@@ -105,6 +108,9 @@ def fit_shifts(
     power : [groups, products], mean of the squares of the inputs
     source_step, result_step : units of the source and of the result
     numbers : Arithmetic
+    short_bias : bool, a lower shift is taken where a bias takes fewer of the machine's steps with
+        it and the weights lose next to nothing: where they are so small that hardly a unit of the
+        result depends on them
 
     Returns
     -------
@@ -131,16 +137,24 @@ def fit_shifts(
                 )
             )
         )
-        best = None
-        for places in range(finest, min(finest + 1, ceiling) + 1):
+
+        def cost(places, weights=weights, here=here):
             step = result_step * 2.0**-places / source_step
             error = np.square(np.clip(np.rint(weights / step), low, high) * step - weights)
-            cost = float(np.sum(error * here))
-            if best is None or cost < best[0]:
-                best = cost, places
-        assert best is not None  # at least one shift is tried
-        lost += best[0]
-        shift[mine] = best[1]
+            return float(np.sum(error * here))
+
+        costs = {places: cost(places) for places in range(finest, min(finest + 1, ceiling) + 1)}
+        best = min(costs, key=lambda places: costs[places])
+        if short_bias and numbers.bias_tile is not None:
+            # What saturates the results whatever the layer reads does for a greater bias.
+            reach = np.abs(weights).sum(axis=1) * source_step + 2 * result_step
+            most = np.minimum(np.abs(bias[mine]), reach * (high + 1)).max(initial=0.0)
+            least = np.floor(np.log2(max(numbers.bias_tile * result_step / max(most, 1e-300), 1)))
+            allowed = costs[best] + _NOTHING * len(weights) * result_step**2 / 12
+            while best > max(least, numbers.shifts[0]) and cost(best - 1) <= allowed:
+                best -= 1
+        lost += cost(best)
+        shift[mine] = best
     return shift, lost / len(flat)
 
 
@@ -161,6 +175,9 @@ def integer_bias(
         # A finer unit than the products' is of no use.
         places = np.clip(places, max(low, min(0, high)), high).astype(np.int64)[of]
     whole = np.rint(bias / (unit * 2.0 ** places.astype(np.float64)))
+    if numbers.wraps:  # so do the sums that it is added to: what counts is what comes out
+        half = 1 << numbers.bias_bits - 1
+        whole = np.mod(whole + half, 2 * half) - half
     return np.clip(whole, *_limits(numbers.bias_bits)).astype(np.int64), np.asarray(
         places, np.int64
     )

@@ -5,6 +5,8 @@ processed."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,13 +16,14 @@ from ..evaluate import run_node
 from ..graph import Activation, Conv, Graph, Gru, Lstm, MatMul, Node
 from ..quantised import Arithmetic, Scale
 from .groups import Groups, widths
+from .statistics import SAMPLES
 from .steps import Wish, choose_step
 
 if TYPE_CHECKING:
     from .statistics import Seen
     from .walk import Walk
 
-__all__ = ["Scales", "bounded"]
+__all__ = ["Scales", "Sums", "activated", "bounded"]
 
 #: Elements of partial sums that are looked at, a step; inputs of a layer for them, as results.
 _SUMS, _RESULTS = 1 << 15, 1 << 19
@@ -43,6 +46,28 @@ def _table_steps(graph, arithmetic, members):
     return found
 
 
+@dataclass(frozen=True)
+class Sums:
+    """Partial sums of some of a layer's results, in real numbers: ``values`` float64 [steps,
+    elements], of each element its ``channel`` [elements], and the ``limit`` of a partial sum in
+    units of the result."""
+
+    values: np.ndarray
+    channel: np.ndarray
+    limit: float
+
+
+def activated(node: Node, sums: Sums | None) -> list[tuple[Any, ...]]:
+    """The partial sums of a node as :class:`~.steps.Wish` takes them; of ``None`` an empty list."""
+    return [] if sums is None else [(sums.values, partial(_activated, node), sums.limit)]
+
+
+def _activated(node, values):
+    """Sums behind the activation of a node."""
+    activation = getattr(node, "activation", None)
+    return values if activation is None else run_node(activation, values)
+
+
 def bounded(activation: Activation | None) -> bool:
     """Whether an activation is a clip with an upper bound."""
     return activation is not None and activation.function == "clip" and activation.high > 0
@@ -63,6 +88,7 @@ class Scales:
     ----------
     of : dict, tensor name -> Scale, as far as chosen
     seen : dict, tensor name -> Seen, to be set before the first choice
+    quantised : names of the tensors that the model itself has quantised, taken over or not
     """
 
     def __init__(
@@ -79,6 +105,11 @@ class Scales:
         self.groups = Groups(graph, arithmetic)
         self.bits = widths(graph, arithmetic, self.groups, bits)
         self.percentile = percentile
+        self.quantised = {
+            name
+            for name, tensor in graph.tensors.items()
+            if tensor.data is None and tensor.scale is not None
+        }
         self.of: dict[str, Scale] = {}
         self.seen: dict[str, Seen] = {}
         self._random = np.random.default_rng(2)
@@ -92,6 +123,10 @@ class Scales:
         """Whether the tensor shares its scale with no other, and none is prescribed."""
         group = self.groups.of(tensor)
         return len(self.groups.members[group]) == 1 and self._given[group] is None
+
+    def members(self, tensor: str) -> list[str]:
+        """Names of all tensors that share the tensor's scale."""
+        return self.groups.members[self.groups.of(tensor)]
 
     def taken(self) -> set[str]:
         """Names of the tensors whose scale is prescribed, by the model itself or by a table of the
@@ -157,6 +192,12 @@ class Scales:
             else None
         )
 
+    def resample(self, tensor: str, values: np.ndarray) -> None:
+        """Takes ``values`` for those that calibration saw of a tensor."""
+        flat = np.ravel(values)
+        kept = flat if flat.size <= SAMPLES else self._random.choice(flat, SAMPLES, replace=False)
+        self.seen[tensor] = replace(self.seen[tensor], sample=kept)
+
     def _sample(self, name):
         """Elements of a tensor, cut as the model itself cuts them."""
         tensor = self.graph.tensors[name]
@@ -204,17 +245,22 @@ class Scales:
         sums : what :meth:`partial_sums` gives for it
         """
         if tensor not in self.of:
-            group = self.groups.of(tensor)
-            given = self._given[group]
-            if given is not None:
-                step, why = given
-            else:
-                wish = self._wish(group)
-                wish.layers += [layer] if layer is not None else []
-                wish.sums += sums
-                step, why = choose_step(wish)
+            given = self._given[self.groups.of(tensor)]
+            step, why = given or choose_step(self.wish(tensor, layer, sums))
             self.fix(tensor, step, why)
         return self.of[tensor]
+
+    def wish(
+        self,
+        tensor: str,
+        layer: tuple[Any, ...] | None = None,
+        sums: Sequence[tuple[Any, ...]] = (),
+    ) -> Wish:
+        """The :class:`~.steps.Wish` of a tensor's group; arguments as in :meth:`choose`."""
+        wish = self._wish(self.groups.of(tensor))
+        wish.layers += [layer] if layer is not None else []
+        wish.sums += sums
+        return wish
 
     def fix(self, tensor: str, step: float, why: str) -> None:
         """Sets the scale of the tensor's group to ``step``."""
@@ -260,33 +306,29 @@ class Scales:
 
     def partial_sums(self, node: Node, walk: Walk) -> list[tuple[Any, ...]]:
         """Partial sums of a layer whose partial sums saturate, as :class:`Wish` takes them."""
+        return activated(node, self.sampled_sums(node, walk))
+
+    def sampled_sums(self, node: Node, walk: Walk) -> Sums | None:
+        """:class:`Sums` of a layer whose partial sums saturate, else ``None``."""
         numbers = self.arithmetic[node.name]
         if numbers.partial_bits is None:
-            return []
+            return None
         values = walk.real[node.inputs[0]]
         count = int(np.clip(_RESULTS // self.graph.tensors[node.output].size, 1, len(values)))
         index = np.linspace(0, len(values) - 1, count).round().astype(int)
-        sums, at = [], None
+        sums, at, channels = [], None, 1
         for part in self.backend.partial_sums(self.graph, node, values[index]):
             if at is None:
+                channels = part.shape[-1]
                 at = (
                     np.arange(part.size)
                     if part.size <= _SUMS
                     else self._random.choice(part.size, _SUMS, replace=False)
                 )
             sums.append(part.ravel()[at])
-        if sums and isinstance(node, Conv) and len(node.inputs) > 1:
+        if not sums:
+            return None
+        if isinstance(node, Conv) and len(node.inputs) > 1:
             sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
         limit = (1 << numbers.partial_bits - 1) * 2.0**-numbers.partial_shifted
-        activation = getattr(node, "activation", None)
-        return (
-            [
-                (
-                    np.stack(sums),
-                    lambda x: x if activation is None else run_node(activation, x),
-                    limit,
-                )
-            ]
-            if sums
-            else []
-        )
+        return Sums(values=np.stack(sums), channel=at % channels, limit=limit)

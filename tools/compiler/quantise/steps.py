@@ -11,7 +11,7 @@ import numpy as np
 
 from .integers import fit_shifts
 
-__all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step"]
+__all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step", "saturating"]
 
 #: Room above the greatest size seen, of machines whose results wrap.
 ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
@@ -89,21 +89,29 @@ class Wish:
         exact = np.concatenate(exact) if exact else np.zeros(0)
         return np.concatenate([steps, exact[(exact <= steps[0]) & (exact >= steps[-1])]])
 
-    def cost(self, step: float) -> float:
-        """Mean squared error of the tensors with scale ``step``."""
+    def rounding(self, step: float) -> float:
+        """Mean squared error of rounding and cutting the tensors' elements."""
         low, high = -self.top - 1, self.top
-        total = sum(
+        return sum(
             float(np.mean(np.square(sample - step * np.clip(np.rint(sample / step), low, high))))
             for sample in self.samples
         )
+
+    def cost(self, step: float) -> float:
+        """Mean squared error of the tensors with scale ``step``."""
+        total = self.rounding(step)
         for rows, bias, power, source_step, numbers in self.layers:
             total += fit_shifts(rows, bias, power, source_step, step, numbers)[1]
-        for values, activation, limit in self.sums:
-            total += _saturating(values, activation, limit * step)
-        return total
+        return total + self.saturation(step)
+
+    def saturation(self, step: float) -> float:
+        """Mean squared error that the partial sums' limits cause, all layers together."""
+        return sum(
+            saturating(values, activation, limit * step) for values, activation, limit in self.sums
+        )
 
 
-def _saturating(values, activation, limit):
+def saturating(values, activation, limit):
     """Mean of the squared error of sums that are limited at every step."""
     total = np.zeros_like(values[0])
     before = total
@@ -128,7 +136,7 @@ def better_apart(bits: int, sums: Sequence[tuple[Any, ...]], step: float) -> boo
     again = activation(apart * np.clip(np.rint(values[-1] / apart), -alone.top - 1, alone.top))
     lost = (
         np.mean(np.square(again - exact))
-        + _saturating(values, lambda x: x, limit * apart)
+        + saturating(values, lambda x: x, limit * apart)
         + step * step / 12
     )
     return lost < _APART * together.cost(step)

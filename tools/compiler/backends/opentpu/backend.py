@@ -38,7 +38,7 @@ class OpenTpu(Backend):
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         """Integer arithmetic of a node of a legalised graph."""
-        return arithmetic(node, self.params["n"])
+        return arithmetic(node, self.params)
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
