@@ -30,6 +30,7 @@ class OnChipMemory(wiring.Component):
         Bytes of block RAM, a multiple of 64 and less than `rest` has.
     beat_bytes : int
         Bytes of a beat: 2, 4, 8 or 16.
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
     -------
@@ -46,7 +47,7 @@ class OnChipMemory(wiring.Component):
     #: Partial beats reach both memories as they are; what `rest` needs for them stands inside.
     masks = True
 
-    def __init__(self, *, rest, on_chip, beat_bytes):
+    def __init__(self, *, rest, on_chip, beat_bytes, family=None):
         self.rest, self.size, self.on_chip, self.beat_bytes = rest, rest.size, on_chip, beat_bytes
         self.kind, self.rest_beat_bytes = (
             getattr(rest, "kind", type(rest).__name__),
@@ -56,7 +57,7 @@ class OnChipMemory(wiring.Component):
             if hasattr(rest, name):
                 setattr(self, name, getattr(rest, name))
         self._split = MemorySplit(beat_bytes=beat_bytes, border=on_chip, size=rest.size)
-        self._low = PipelinedBlockRAM(size=on_chip, beat_bytes=beat_bytes)
+        self._low = PipelinedBlockRAM(size=on_chip, beat_bytes=beat_bytes, family=family)
         self._adapter = None
         if beat_bytes != rest.beat_bytes:
             # The split lets no request pass that leaves the memory in part.

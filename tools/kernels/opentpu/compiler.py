@@ -26,6 +26,7 @@ class CompiledSteps:
     constants : int8 [vectors, n], host memory from vector 0
     homes : dict, tensor -> (first host vector, Planes)
     vectors : host vectors in all
+    far_vectors : host vectors from :data:`~.plan.FAR` on, besides
     resident : names of the tensors that stay in the unified buffer
     first_tile : number of the first of ``tiles``: more than 0 where tensors are tiles,
         and weight memory begins where host memory does
@@ -37,6 +38,7 @@ class CompiledSteps:
     constants: np.ndarray
     homes: dict
     vectors: int
+    far_vectors: int = 0
     resident: set = field(default_factory=set)
     first_tile: int = 0
 
@@ -48,7 +50,9 @@ def constant_vectors(count, n):
     return np.tile(vector, (count, 1))
 
 
-def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="all", least=4):
+def compile_steps(
+    steps, planes, *, inputs, stored, params, ahead=None, join="all", least=4, far=None
+):
     """The program that makes all tensors of ``steps`` one after another.
 
     Parameters
@@ -60,7 +64,7 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
     params : build parameters
     ahead : tiles that are asked for ahead of their product
     join : name out of :data:`~.geometry.JOINS`
-    least : as of :func:`~.plan.make_plan`
+    least, far : as of :func:`~.plan.make_plan`
 
     Raises
     ------
@@ -69,7 +73,7 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
     """
     settled, zeroed = settle(steps, planes, join)
     plan = make_plan(
-        steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least
+        steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least, far=far
     )
     emitter = Emitter(plan, inputs=inputs, stored=stored, params=params)
     for number, step in enumerate(steps):
@@ -89,6 +93,7 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
         constants=constant_vectors(plan.ones, n),
         homes={name: (at, settled[name]) for name, at in plan.home.items()},
         vectors=plan.vectors,
+        far_vectors=plan.far_vectors,
         resident=set(plan.base),
         first_tile=emitter.tiles.first,
     )

@@ -8,10 +8,14 @@ from .buffer import Item, allocate
 from .chunks import chunks, needed, pool_lines, slot_rows
 from .step import KernelStep, PoolStep
 
-__all__ = ["ONES", "Plan", "make_plan"]
+__all__ = ["FAR", "ONES", "Plan", "make_plan"]
 
 #: Constant vectors that biases are products of, at most.
 ONES = 64
+
+#: Number of the first host vector of tensors that lie apart from the others; where they really lie
+#: is decided when the program's length and the tiles are known.
+FAR = 1 << 40
 
 
 @dataclass(eq=False, kw_only=True)
@@ -32,6 +36,7 @@ class Plan:
         result on its way there
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
     vectors : host vectors in all
+    far_vectors : host vectors from FAR on, besides
     kernels : names of the tensors that are tiles
     """
 
@@ -45,6 +50,7 @@ class Plan:
     zeros: int = 0
     ones: int = 0
     vectors: int = 0
+    far_vectors: int = 0
     kernels: set = field(default_factory=set)
 
 
@@ -70,7 +76,7 @@ def _lives(steps):
     return lives
 
 
-def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
+def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1, far=None):
     """Where everything lies.
 
     Parameters
@@ -81,6 +87,8 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
     stored : names of tensors that must lie there after it
     params : build parameters
     least : lines of a part below which rather another tensor goes to main memory
+    far : names of tensors whose host vectors are numbered from FAR on; tensors that are not there
+        at the same time then share host vectors. ``None``: every tensor has its own
 
     Raises
     ------
@@ -133,15 +141,44 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
         _make_room(places, steps, plan, lives, streamed, most, least, rows)
     plan.base = {name: places[name] for name in lives if name not in streamed}
     plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
+    homes = [name for name in planes if name in inputs or name in stored or name in streamed]
+    if far is not None and not kernels:
+        _share_homes(plan, homes, lives, inputs, stored, far)
+        return plan
     at = plan.ones
-    for name in planes:
-        if name in inputs or name in stored or name in streamed:
-            # A tile begins at a whole number of them.
-            at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
-            plan.home[name] = at
-            at += planes[name].size
+    for name in homes:
+        # A tile begins at a whole number of them.
+        at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
+        plan.home[name] = at
+        at += planes[name].size
     plan.vectors, plan.kernels = at, kernels
     return plan
+
+
+def _share_homes(plan, names, lives, inputs, stored, far):
+    """Host vectors of tensors, of which those that are not there at the same time share some.
+
+    Inputs are there all the time: their gaps are written once. What is stored is there from its
+    step on.
+    """
+    last = max((end for _, end in lives.values()), default=0)
+    items = {
+        name: Item(
+            name,
+            plan.planes[name].size,
+            0 if name in inputs else lives[name][0],
+            last if name in inputs or name in stored else lives[name][1],
+        )
+        for name in names
+    }
+    tops = []
+    for begin, some in (
+        (plan.ones, [items[name] for name in names if name not in far]),
+        (FAR, [items[name] for name in names if name in far]),
+    ):
+        plan.home |= allocate(some, begin, begin + sum(item.size for item in some))
+        tops.append(max([plan.home[i.name] + i.size for i in some], default=begin))
+    plan.vectors, plan.far_vectors = tops[0], tops[1] - FAR
 
 
 def _scratch(number, step, plan, streamed):
