@@ -67,6 +67,10 @@ class OnChipMemory(wiring.Component):
             members["pins"] = rest.signature.members["pins"]
         super().__init__(members)
 
+    def floorplan(self, device):
+        """Places of block RAMs by their names, as of ``Engine.floorplan``."""
+        return {f"low.{name}": place for name, place in self._low.floorplan(device).items()}
+
     def elaborate(self, platform):
         m = Module()
         split = m.submodules.split = self._split

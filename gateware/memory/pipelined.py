@@ -6,7 +6,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, connect, flipped
 
 from ..arguments import check_beat_bytes
-from ..parts.queues import ShiftQueue, StreamBuffer
+from ..parts.queues import RAMQueue, StreamBuffer
 from ..primitives.maskedram import MaskedRAM
 from .port import MemoryPort, RequestLayout
 from .words import check_size
@@ -55,6 +55,10 @@ class PipelinedBlockRAM(wiring.Component):
         self._most = self._ram.latency + 3
         super().__init__({"port": In(MemoryPort(beat_bytes))})
 
+    def floorplan(self, device):
+        """Places of block RAMs by their names, as of ``Engine.floorplan``."""
+        return {f"ram.{name}": place for name, place in self._ram.floorplan(device).items()}
+
     def elaborate(self, platform):
         m = Module()
         port = self.port
@@ -68,8 +72,8 @@ class PipelinedBlockRAM(wiring.Component):
 
         # Beats that an answer belongs to.
         answer = data.StructLayout({"valid": 1, "ack": 1, "error": 1, "last": 1})
-        answers = m.submodules.answers = ShiftQueue(
-            shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1}), depth=self._most
+        answers = m.submodules.answers = RAMQueue(
+            shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1})
         )
 
         # The walk over the beats of a request.
@@ -117,9 +121,9 @@ class PipelinedBlockRAM(wiring.Component):
         m.d.sync += [later.eq(now) for now, later in zip(steps, steps[1:], strict=False)]
 
         # The queue of answers.
-        put, got = answers.i.payload, answers.o.payload
+        put, got = answers.entry, answers.o.payload
         m.d.comb += [
-            answers.i.valid.eq(steps[-1].valid),
+            answers.put.eq(steps[-1].valid),
             put.r.data.eq(ram.read_data),
             put.r.error.eq(steps[-1].error),
             put.r.last.eq(steps[-1].last),

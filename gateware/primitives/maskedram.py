@@ -14,6 +14,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ..arguments import check_family, is_integer
+from .floorplan import memory_places
 from .kept import KeptRegister
 
 __all__ = ["MaskedRAM", "banks_of"]
@@ -81,6 +82,18 @@ class MaskedRAM(wiring.Component):
                 "read_data": Out(8 * width),
             }
         )
+
+    def floorplan(self, device):
+        """Places of the blocks on an FPGA, by their names as submodules: those of one byte side by
+        side. Empty where :func:`~.floorplan.memory_places` has no plan."""
+        names = [
+            (8 * self.width * block // count, bank, f"block_{bank}_{block}")
+            for bank, words in enumerate(banks_of(self.depth))
+            for count in [8 * self.width // _SHAPES[words][0]]
+            for block in range(count)
+        ]
+        blocks = [name for _, _, name in sorted(names, key=lambda entry: (entry[0] // 8, entry))]
+        return dict(zip(blocks, memory_places(device, len(blocks)), strict=False))
 
     def elaborate(self, platform):
         m = Module()

@@ -72,7 +72,7 @@ def build_plan(board, soc, top, seed=1, router="router1"):
             top,
             TOP,
             do_build=False,
-            **_mapped_scripts(_engine(soc), board, soc.params),
+            **_mapped_scripts(_engine(soc), board, soc.params, soc.backing),
             synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
             nextpnr_opts=(
                 f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report "
@@ -266,29 +266,34 @@ def _synthesis(engine, family):
     return engine.synth_opts.get(family, _SYNTH[family])
 
 
-def _scripts(engine, board, params):
+def _scripts(engine, board, params, backing=None):
     """What yosys does besides: before the synthesis what the engine asks for (``synth_before``);
     modules that it names in ``synth_apart`` are mapped one by one, so that none gives away its
-    speed because another is slower anyway; cells of its ``floorplan`` get their places."""
+    speed because another is slower anyway; cells of its ``floorplan``, and of main memory's
+    ``backing`` where it has one, get their places."""
     before = [_AFTER_READ, *filter(None, [engine.synth_before.get(board.family)])]
     after = []
     apart = engine.synth_apart.get(board.family, ())
     if apart:
         before += [f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart]
         after = ["setattr -mod -unset keep_hierarchy *", "flatten", "opt_clean -purge"]
-    for cell, place in engine.floorplan(board.platform_class().device, params).items():
+    device = board.platform_class().device
+    places = {f"engine.{n}": at for n, at in engine.floorplan(device, params).items()}
+    if hasattr(backing, "floorplan"):
+        places |= {f"memory.{n}": at for n, at in backing.floorplan(device).items()}
+    for cell, place in places.items():
         after += [
-            f"select -assert-count 1 c:*.engine.{cell}",
-            f'setattr -set BEL "{place}" c:*.engine.{cell}',
+            f"select -assert-count 1 c:*.{cell}",
+            f'setattr -set BEL "{place}" c:*.{cell}',
         ]
     return {"script_after_read": "\n".join(before)} | (
         {"script_after_synth": "\n".join(after)} if after else {}
     )
 
 
-def _mapped_scripts(engine, board, params):
+def _mapped_scripts(engine, board, params, backing=None):
     """:func:`_scripts`, behind what the family's own mapping adds to the synthesis."""
-    scripts = _scripts(engine, board, params)
+    scripts = _scripts(engine, board, params, backing)
     after = [
         *steps(board.family, _synthesis(engine, board.family), TOP),
         *filter(None, [scripts.get("script_after_synth")]),

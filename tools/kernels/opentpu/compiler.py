@@ -9,7 +9,7 @@ from .emit import Emitter
 from .geometry import settle
 from .plan import make_plan
 from .program import RW, Program, schedule_weights
-from .step import BIAS_LANE
+from .step import BIAS_LANE, kinds
 
 __all__ = ["CompiledSteps", "compile_steps", "constant_vectors"]
 
@@ -43,11 +43,16 @@ class CompiledSteps:
     first_tile: int = 0
 
 
-def constant_vectors(count, n):
-    """Vectors that biases are products of."""
+def constant_vectors(count, n, packed=0):
+    """Vectors that biases are products of, and behind them ``packed`` of each kind."""
     vector = np.full(n, BIAS_LANE, np.int8)
     vector[0] = 1
-    return np.tile(vector, (count, 1))
+    found = [np.tile(vector, (count, 1))]
+    for kind in range(kinds(n) if packed else 0):
+        vector = np.zeros(n, np.int8)
+        vector[2 * kind : 2 * kind + 2] = 1, BIAS_LANE
+        found.append(np.tile(vector, (packed, 1)))
+    return np.concatenate(found)
 
 
 def compile_steps(
@@ -90,7 +95,7 @@ def compile_steps(
         program=Program(words),
         spans=spans,
         tiles=tiles,
-        constants=constant_vectors(plan.ones, n),
+        constants=constant_vectors(plan.ones, n, plan.packed),
         homes={name: (at, settled[name]) for name, at in plan.home.items()},
         vectors=plan.vectors,
         far_vectors=plan.far_vectors,

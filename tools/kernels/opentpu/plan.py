@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from ..inputs import KernelError
 from .buffer import Item, allocate
 from .chunks import chunks, needed, pool_lines, slot_rows
-from .step import KernelStep, PoolStep
+from .step import KernelStep, PoolStep, kinds
 
 __all__ = ["FAR", "ONES", "Plan", "make_plan"]
 
 #: Constant vectors that biases are products of, at most.
 ONES = 64
+
+#: Positions of a map, with its gaps, up to which its biases are packed into tiles of several
+#: blocks' (:func:`~.step.packed_biases`): there are so many constant vectors of each kind.
+PACKED = 48
 
 #: Number of the first host vector of tensors that lie apart from the others; where they really lie
 #: is decided when the program's length and the tiles are known.
@@ -35,6 +39,7 @@ class Plan:
         0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a part of the
         result on its way there
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
+    packed : constant vectors of each kind, behind them; 0 where no biases are packed
     vectors : host vectors in all
     far_vectors : host vectors from FAR on, besides
     kernels : names of the tensors that are tiles
@@ -49,9 +54,16 @@ class Plan:
     scratch: dict = field(default_factory=dict)
     zeros: int = 0
     ones: int = 0
+    packed: int = 0
     vectors: int = 0
     far_vectors: int = 0
     kernels: set = field(default_factory=set)
+
+    @property
+    def constants(self):
+        """Constant vectors in all."""
+        n = next(iter(self.planes.values())).n if self.packed else 0
+        return self.ones + kinds(n) * self.packed
 
 
 def band_lines(step, source, parts, planes):
@@ -88,7 +100,8 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1, far=Non
     params : build parameters
     least : lines of a part below which rather another tensor goes to main memory
     far : names of tensors whose host vectors are numbered from FAR on; tensors that are not there
-        at the same time then share host vectors. ``None``: every tensor has its own
+        at the same time then share host vectors, and small maps' biases are packed. ``None``:
+        every tensor has its own
 
     Raises
     ------
@@ -121,6 +134,9 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1, far=Non
         if steps
         else 0
     )
+    if far is not None:
+        sizes = [planes[s.target].plane for s in steps if getattr(s, "bias", None) is not None]
+        plan.packed = max((size for size in sizes if size <= PACKED), default=0)
     kernels = {step.target for step in steps if isinstance(step, KernelStep)}
     lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
     plan.bands = [2] * len(steps)
@@ -135,7 +151,7 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1, far=Non
         ]
         for number, step in enumerate(steps):
             items += _scratch(number, step, plan, streamed)
-        places = allocate(items, plan.zeros + plan.ones, rows)
+        places = allocate(items, plan.zeros + plan.constants, rows)
         if isinstance(places, dict):
             break
         _make_room(places, steps, plan, lives, streamed, most, least, rows)
@@ -145,7 +161,7 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1, far=Non
     if far is not None and not kernels:
         _share_homes(plan, homes, lives, inputs, stored, far)
         return plan
-    at = plan.ones
+    at = plan.constants
     for name in homes:
         # A tile begins at a whole number of them.
         at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
@@ -173,7 +189,7 @@ def _share_homes(plan, names, lives, inputs, stored, far):
     }
     tops = []
     for begin, some in (
-        (plan.ones, [items[name] for name in names if name not in far]),
+        (plan.constants, [items[name] for name in names if name not in far]),
         (FAR, [items[name] for name in names if name in far]),
     ):
         plan.home |= allocate(some, begin, begin + sum(item.size for item in some))
