@@ -5,6 +5,7 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from ..parts.queues import StreamBuffer
 from .partial import PartialWrites
 from .pipelined import PipelinedBlockRAM
 from .port import MemoryPort
@@ -18,8 +19,8 @@ class OnChipMemory(wiring.Component):
     """A backing made of two: block RAM below `on_chip`, `rest` from there on, at unchanged
     addresses.
 
-    The lowest `on_chip` bytes of `rest` are never used. Latency: that of `PipelinedBlockRAM`, or
-    that of `rest`. Throughput: one beat per cycle, of `rest` one of its beats.
+    The lowest `on_chip` bytes of `rest` are never used. Latency: a cycle of the split, and that of
+    `PipelinedBlockRAM`, or of `rest`. Throughput: one beat per cycle, of `rest` one of its beats.
 
     Parameters
     ----------
@@ -89,7 +90,13 @@ class OnChipMemory(wiring.Component):
             m.submodules.adapter = self._adapter
             wiring.connect(m, self._adapter.memory, port)
             port = self._adapter.port
-        wiring.connect(m, split.high, port)
+        # Whether the other memory takes a beat to write is known late in a cycle, and would have to
+        # reach every bit of the registers in front.
+        writes = m.submodules.writes = StreamBuffer(shape=port.w.payload.shape())
+        wiring.connect(m, split.high.w, writes.i)
+        wiring.connect(m, writes.o, port.w)
+        for name in ("req", "r", "ack"):
+            wiring.connect(m, getattr(split.high, name), getattr(port, name))
         if hasattr(rest, "pins"):
             wiring.connect(m, rest.pins, wiring.flipped(self.pins))
         return m

@@ -168,8 +168,6 @@ class RAMQueue(wiring.Component):
     the entries' width, where a :class:`ShiftQueue` moves all of them. Latency: one cycle; one entry
     a cycle.
 
-    Whoever fills it sees to it that it never overflows: there is no ``ready`` on that side.
-
     Parameters
     ----------
     shape : ShapeLike
@@ -178,8 +176,10 @@ class RAMQueue(wiring.Component):
     Members
     -------
     put : In(1)
-        Takes ``entry`` in this cycle.
+        Takes ``entry`` in this cycle; only while ``room``.
     entry : In(shape)
+    room : Out(1)
+        A flip-flop: there is a free place.
     o : Out(stream)
         ``o.payload`` is read from the RAM in the same cycle; undefined while there is nothing.
     """
@@ -189,7 +189,14 @@ class RAMQueue(wiring.Component):
 
     def __init__(self, *, shape):
         self._bits = Shape.cast(shape).width
-        super().__init__({"put": In(1), "entry": In(shape), "o": Out(stream.Signature(shape))})
+        super().__init__(
+            {
+                "put": In(1),
+                "entry": In(shape),
+                "room": Out(1),
+                "o": Out(stream.Signature(shape)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -204,6 +211,7 @@ class RAMQueue(wiring.Component):
             reader.addr.eq(first),
             Value.cast(self.o.payload).eq(reader.data),
             pop.eq(self.o.valid & self.o.ready),
+            self.room.eq(~held[-1]),  # of sixteen entries, the count's highest bit
         ]
         with m.If(self.put):
             m.d.sync += behind.eq(behind + 1)
