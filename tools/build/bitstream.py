@@ -72,7 +72,7 @@ def build_plan(board, soc, top, seed=1, router="router1"):
             top,
             TOP,
             do_build=False,
-            **_mapped_scripts(_engine(soc), board, soc.params, soc.backing),
+            **_mapped_scripts(_engine(soc), board, soc.params, getattr(soc, "backing", None)),
             synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
             nextpnr_opts=(
                 f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report "
