@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clocks of a board: what its PLL makes of a frequency that is asked for, and the phase of an
-SDRAM's clock (docs/how/memory.md)."""
+"""Clocks of a board: the frequency that its PLL really makes, and the phase of an SDRAM's clock
+(docs/how/memory.md)."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from ..gateware.memory.sdram.parts import find_part
 from ..gateware.memory.sdram.phase import PADS, SDRAMClock, choose_phase
 from ..gateware.primitives.pll import PLLError, PLLSettings, ecp5_settings, ice40_settings
+
+if TYPE_CHECKING:
+    from .board import Board
 
 __all__ = ["USB_HZ", "Clocking", "clocking", "sdram_clock"]
 
@@ -27,14 +34,20 @@ class Clocking:
     """
 
     asked_hz: int
-    further_hz: int
+    further_hz: int | None
     settings: PLLSettings
-    sdram: SDRAMClock = None
+    sdram: SDRAMClock | None = None
 
     @property
-    def hz(self):
-        """Main clock as the PLL really makes it."""
+    def hz(self) -> int:
+        """Main clock in Hz, as the PLL really makes it."""
         return round(self.settings.output_hz)
+
+    @property
+    def domain_hz(self) -> int | None:
+        """Second clock in Hz, as the PLL really makes it; ``None``: there is none."""
+        further = self.settings.further_hz
+        return None if further is None else round(further)
 
 
 def _settings(board, asked_hz, further_hz):
@@ -67,8 +80,10 @@ def _sdram(board, settings):
     return choose_phase(board.memory.part, settings.output_hz, PADS[board.family], shifts)
 
 
-def sdram_clock(board, asked_hz, ratio=None, link=None):
-    """The :class:`SDRAMClock` of ``board`` at a main clock.
+def sdram_clock(
+    board: Board, asked_hz: int, ratio: Fraction | int | None = None, link: str | None = None
+) -> SDRAMClock:
+    """Chooses the :class:`SDRAMClock` of ``board`` at a main clock.
 
     Raises
     ------
@@ -94,6 +109,7 @@ def sdram_clock(board, asked_hz, ratio=None, link=None):
     except PLLError:
         raise
     except ValueError as error:
+        assert board.memory.kind == "SDRAM"
         mhz, top = asked_hz // 1_000_000, int(find_part(board.memory.part).cl3_mhz)
         below = next((n for n in range(min(mhz, top), 0, -1) if works(n)), None)
         above = next((n for n in range(mhz + 1, top + 1) if works(n)), None)
@@ -101,8 +117,10 @@ def sdram_clock(board, asked_hz, ratio=None, link=None):
         raise ValueError(f"{error}; the nearest that work: {near or 'none'}") from None
 
 
-def clocking(board, asked_hz, ratio=None, link=None):
-    """The :class:`Clocking` of ``board``.
+def clocking(
+    board: Board, asked_hz: int, ratio: Fraction | int | None = None, link: str | None = None
+) -> Clocking:
+    """Chooses the :class:`Clocking` of ``board``.
 
     Parameters
     ----------

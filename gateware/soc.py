@@ -3,6 +3,7 @@
 4)."""
 
 from importlib import metadata
+from typing import Any
 
 from amaranth import Module
 from amaranth.lib import stream, wiring
@@ -12,8 +13,9 @@ from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
 from .bus.watchdog import BusWatchdog
+from .cores import Room
 from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
-from .isa.parameters import params_hash
+from .isa.parameters import Params, params_hash
 from .link.bridge import LinkBridge
 from .link.uartbone import UARTBone
 from .memory.arbiter import MemoryArbiter
@@ -51,7 +53,7 @@ class SoC(wiring.Component):
     params : dict or None
         Overrides of its parameters, or all of them.
     family : "ecp5", "ice40" or None
-        ``None``: behavioural twins of all primitives.
+        ``None``: behavioural models of all primitives.
     link : dict or None
         What the info text says of the link.
     uartbone : bool
@@ -94,21 +96,21 @@ class SoC(wiring.Component):
     def __init__(
         self,
         *,
-        board_name,
-        clock_hz,
-        memory,
-        room=None,
-        preset=None,
-        params=None,
-        family=None,
-        link=None,
-        uartbone=False,
-        pipelined=False,
-        shared_clock=False,
-        domain_hz=None,
-        clocking=None,
-        watchdog=2048,
-    ):
+        board_name: str,
+        clock_hz: int,
+        memory: wiring.Component,
+        room: Room | None = None,
+        preset: str | None = None,
+        params: Params | None = None,
+        family: str | None = None,
+        link: dict[str, Any] | None = None,
+        uartbone: bool = False,
+        pipelined: bool = False,
+        shared_clock: bool = False,
+        domain_hz: int | None = None,
+        clocking: object = None,
+        watchdog: int = 2048,
+    ) -> None:
         if (
             not isinstance(clock_hz, int)
             or isinstance(clock_hz, bool)
@@ -185,7 +187,7 @@ class SoC(wiring.Component):
         super().__init__(members)
 
     @property
-    def domain_hz(self):
+    def domain_hz(self) -> int | None:
         """Frequency of the core's own domain, as asked for where no other is known, ``None``
         without one."""
         return (
@@ -194,7 +196,7 @@ class SoC(wiring.Component):
             else self._domain_hz or round(self.clock_hz * self.domain.ratio)
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.uartbone:
             bridge = m.submodules.link = UARTBone(clock_hz=self.clock_hz)

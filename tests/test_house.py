@@ -26,12 +26,14 @@ MOST_FILES, MOST_STATEMENTS = 20, 110
 
 class House:
     """A tree of sources. Imports inside functions count as those at the top do; what is found by
-    its name (rooms, boards, commands) does not.
+    its name (rooms, boards, commands) does not. Imports for types alone (``if TYPE_CHECKING:``) are
+    among ``imports`` and not among ``runs``.
 
     Attributes
     ----------
     trees : path below the root -> syntax tree, of every module
     imports : path -> paths of modules that it imports; ``outside``: path -> names of other packages
+    runs : path -> paths of modules that it imports when it runs
     """
 
     def __init__(self, root):
@@ -41,19 +43,24 @@ class House:
             for top in MAY_IMPORT
             for path in sorted((root / top).rglob("*.py"))
         }
-        self.imports, self.outside = {}, {}
+        self.imports, self.runs, self.outside = {}, {}, {}
         for path in self.trees:
             names = list(self._names(path))
-            self.imports[path] = {
-                found for name in names if (found := self._module(name)) and found != path
-            }
+            self.imports[path] = self._modules(path, names)
+            self.runs[path] = self._modules(path, self._names(path, types=False))
             self.outside[path] = {
                 name.split(".")[0] for name in names if not name.startswith("quintet.")
             }
 
-    def _names(self, path):
+    def _modules(self, path, names):
+        return {found for name in names if (found := self._module(name)) and found != path}
+
+    def _names(self, path, types=True):
         package = ["quintet", *Path(path).parent.parts]
+        typing = set() if types else _for_types(self.trees[path])
         for node in ast.walk(self.trees[path]):
+            if node in typing:
+                continue
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -77,6 +84,16 @@ class House:
             for path in (self.root / top).rglob("*")
             if path.is_file() and "__pycache__" not in path.parts
         ]
+
+
+def _for_types(tree):
+    """Imports of a module below ``if TYPE_CHECKING:``."""
+    return {
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for part in node.body
+    }
 
 
 def direction(house):
@@ -117,13 +134,13 @@ def pure(house):
             packages = {
                 f"{folder.as_posix()}/__init__.py" for folder in Path(module).parents
             } & house.trees.keys()
-            todo += [(other, f"{way} > {other}") for other in house.imports[module] | packages]
+            todo += [(other, f"{way} > {other}") for other in house.runs[module] | packages]
 
 
 def no_circle(house):
     """No module imports itself by way of others. Modules that nothing unsettled imports, or that
     import none, are taken away in turn."""
-    left = {path: set(imported) for path, imported in house.imports.items()}
+    left = {path: set(imported) for path, imported in house.runs.items()}
     while True:
         used = set().union(*left.values()) if left else set()
         settled = {path for path, imported in left.items() if not imported or path not in used}
@@ -276,6 +293,8 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
                 "tools/a.py": "from . import b",
                 "tools/b.py": "def f():\n    from .a import g\n",
                 "tools/c.py": "from . import a",
+                "tools/d.py": "if TYPE_CHECKING:\n    from . import e\n",
+                "tools/e.py": "from . import d",
             },
             "tools/a.py and tools/b.py",
         ),

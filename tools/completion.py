@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Completion in the shell, by argcomplete: commands, options, boards, cores, presets, targets,
-measures (docs/start/install.md)."""
+"""Shell completion (by argcomplete) of commands, options, boards, cores, presets, targets and
+measurements (docs/start/install.md)."""
 
 import argparse
+from collections.abc import Callable, Mapping
 
 __all__ = ["complete", "parser"]
 
@@ -82,9 +83,13 @@ _VALUES = {
 }
 
 
-def parser(commands, make):
-    """One parser of all commands. ``commands``: names and helps; ``make(name, parser)`` adds the
-    arguments of one."""
+def parser(
+    commands: Mapping[str, str], make: Callable[[str, argparse.ArgumentParser], None]
+) -> argparse.ArgumentParser:
+    """One argument parser with every command as a subcommand.
+
+    ``commands`` maps names to help lines; ``make(name, parser)`` adds the arguments of one
+    command."""
     whole = argparse.ArgumentParser(prog="quintet", allow_abbrev=False)
     whole.add_argument("--version", action="store_true")
     rooms = whole.add_subparsers()
@@ -94,13 +99,16 @@ def parser(commands, make):
         for action in one._actions:
             values = _VALUES.get((name, action.dest), _VALUES.get(action.dest))
             if values is not None and not action.choices:
-                action.completer = values
+                # argcomplete looks for this attribute of an action.
+                action.completer = values  # type: ignore[attr-defined]  # argcomplete's own
     return whole
 
 
-def complete(commands, make):
-    """Answers the shell and ends, where it asks (argcomplete's variables are set) and argcomplete
-    is installed."""
+def complete(
+    commands: Mapping[str, str], make: Callable[[str, argparse.ArgumentParser], None]
+) -> None:
+    """Answers the shell and exits if the shell asks for a completion (argcomplete's variables are
+    set) and argcomplete is installed."""
     try:
         import argcomplete
     except ImportError:

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""All that a virtual board's design is made from, as text: it names the design without elaboration,
-which takes most of the time of opening a board that is in the cache."""
+"""Digest of all sources of a virtual board's design, which identifies the design without the
+elaboration that would take most of the time of opening a cached board."""
+
+from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import LOADED_AT
 from ..board import SDRAM, SPRAM, SRAM, BlockRAM, Board, UARTLink, USBPort
+
+if TYPE_CHECKING:
+    from ...gateware.cores import Room
 
 __all__ = ["made_from", "source_digest"]
 
@@ -21,8 +28,11 @@ _OWN = {Board, SDRAM, SRAM, SPRAM, BlockRAM, UARTLink, USBPort}
 _SLACK = 2
 
 
-def source_digest(folders, before):
-    """Digest of names and contents of all files of ``folders``, but what Python keeps for itself.
+def source_digest(folders: Iterable[Path], before: float) -> str | None:
+    """Digest of names and contents of all files of ``folders``, except Python's caches.
+
+    ``None`` if one of them was modified after ``before`` (seconds since 1970): the imported code
+    may be an older version.
 
     ``None`` where one of them was touched after ``before`` (seconds since 1970): what was imported
     may be an older state of it.
@@ -55,10 +65,9 @@ def _versions():
     return found
 
 
-def made_from(board, room, **configuration):
-    """Text of sources, packages' versions and configuration, or ``None`` where they are not known
-    for certain: boards and rooms from elsewhere, and sources that were touched since this process
-    began.
+def made_from(board: Board, room: Room | None, **configuration: object) -> str | None:
+    """Text of sources, package versions and configuration, or ``None`` if they are not known for
+    certain: boards and cores from other packages, and sources modified since this process began.
 
     Parameters
     ----------

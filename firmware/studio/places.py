@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where networks may run: golden models, virtual boards of every board and core that fit together,
-and the connected boards of the command line."""
+"""Targets that the studio offers: golden models, virtual boards of every board and core that fit
+together, and the connected boards of the command line."""
+
+from collections.abc import Iterable, Sequence
 
 from quintet.tools.errors import InputError
 
 __all__ = ["first_places", "list_places"]
 
 
-def list_places(ports=()):
+def list_places(ports: Iterable[str] = ()) -> list[tuple[str, str, str]]:
     """List of (target's name, ISA, label), for each ISA its golden model first. ``ports``:
-    connected boards, which are opened and asked what they hold.
+    connected boards, which are opened to identify their core.
 
     Raises
     ------
@@ -56,9 +58,11 @@ def _connected(port):
         return port, target.info.isa, f"{target.info.board}, {public_name(port)}"
 
 
-def first_places(places, board, ports=()):
-    """Names of the places that the page begins with, one an ISA: a connected board, else the
-    virtual one named ``board``, else the golden model.
+def first_places(
+    places: Sequence[tuple[str, str, str]], board: str | None, ports: Sequence[str] = ()
+) -> list[str]:
+    """Names of the initially selected targets, one per ISA: a connected board, else the virtual one
+    named ``board``, else the golden model.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def first_places(places, board, ports=()):
         from quintet.boards import open_board
 
         open_board(board)
-    found = {}
+    found: dict[str, tuple[int, str]] = {}
     for name, isa, _ in places:
         rank = (
             0

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the cores: every folder here with an ``isa.py``, and every entry point of the group
-``quintet.cores``."""
+"""Registry of the cores: every folder here with an ``isa.py``, and every entry point of the
+group ``quintet.cores``."""
+
+from __future__ import annotations
 
 import importlib
 import importlib.util
 from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 
 from ..plugins import plugins
 from ..suggestions import suggestion
@@ -18,7 +21,8 @@ class RoomError(LookupError):
 
 
 class Room:
-    """One ISA's room; its modules are imported when first used (``core`` alone needs Amaranth).
+    """Package of one ISA: its table, software, parameters, golden model and gateware, each imported
+    when first used (``core`` alone needs Amaranth).
 
     Attributes
     ----------
@@ -33,7 +37,7 @@ class Room:
     has_core : bool, whether there is gateware: a room may begin with its golden model
     """
 
-    def __init__(self, name, package):
+    def __init__(self, name: str, package: str) -> None:
         self.name = name
         self.package = package
 
@@ -46,11 +50,11 @@ class Room:
     model = cached_property(lambda self: self._module("model"))
 
     @cached_property
-    def has_core(self):
+    def has_core(self) -> bool:
         return importlib.util.find_spec(f"{self.package}.core") is not None
 
     @cached_property
-    def core(self):
+    def core(self) -> ModuleType:
         if not self.has_core:
             raise RoomError(
                 f"{self.name} has no gateware, only a golden model; its programs run on "
@@ -76,13 +80,13 @@ def _load(entry):
     _ = importlib.import_module(f"{entry.value}.params").SPACE.presets
 
 
-def room_names():
+def room_names() -> list[str]:
     """Names of all cores, in-tree ones first."""
     return list(_packages())
 
 
 @cache
-def open_room(name):
+def open_room(name: str) -> Room:
     """The :class:`Room` of ISA ``name``."""
     if name not in _packages():
         raise RoomError(f"no ISA named {name!r}{suggestion(name, _packages(), 'there are')}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory whose lowest bytes are on chip, and whose rest is another memory."""
+"""Hybrid main memory: the lowest bytes in block RAM, the rest in another memory."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -16,8 +16,7 @@ __all__ = ["OnChipMemory"]
 
 
 class OnChipMemory(wiring.Component):
-    """A backing made of two: block RAM below `on_chip`, `rest` from there on, at unchanged
-    addresses.
+    """Hybrid main memory: block RAM below `on_chip`, `rest` from there on, at unchanged addresses.
 
     The lowest `on_chip` bytes of `rest` are never used. Latency: a cycle of the split, and that of
     `PipelinedBlockRAM`, or of `rest`. Throughput: one beat per cycle, of `rest` one of its beats.
@@ -48,7 +47,14 @@ class OnChipMemory(wiring.Component):
     #: Partial beats reach both memories as they are; what `rest` needs for them stands inside.
     masks = True
 
-    def __init__(self, *, rest, on_chip, beat_bytes, family=None):
+    def __init__(
+        self,
+        *,
+        rest: wiring.Component,
+        on_chip: int,
+        beat_bytes: int,
+        family: str | None = None,
+    ) -> None:
         self.rest, self.size, self.on_chip, self.beat_bytes = rest, rest.size, on_chip, beat_bytes
         self.kind, self.rest_beat_bytes = (
             getattr(rest, "kind", type(rest).__name__),
@@ -68,11 +74,11 @@ class OnChipMemory(wiring.Component):
             members["pins"] = rest.signature.members["pins"]
         super().__init__(members)
 
-    def floorplan(self, device):
+    def floorplan(self, device: str) -> dict[str, str]:
         """Places of block RAMs by their names, as of ``Engine.floorplan``."""
         return {f"low.{name}": place for name, place in self._low.floorplan(device).items()}
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         split = m.submodules.split = self._split
         rest = m.submodules.rest = self.rest

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory in many blocks of block RAM, pipelined so that its size does not slow the clock."""
+"""Pipelined main memory in block RAM, whose clock does not depend on its size."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -44,7 +44,7 @@ class PipelinedBlockRAM(wiring.Component):
 
     kind = "block RAM"
 
-    def __init__(self, *, size, beat_bytes, family=None):
+    def __init__(self, *, size: int, beat_bytes: int, family: str | None = None) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes)
         self.size = size
@@ -55,11 +55,11 @@ class PipelinedBlockRAM(wiring.Component):
         self._most = self._ram.latency + 3
         super().__init__({"port": In(MemoryPort(beat_bytes))})
 
-    def floorplan(self, device):
+    def floorplan(self, device: str) -> dict[str, str]:
         """Places of block RAMs by their names, as of ``Engine.floorplan``."""
         return {f"ram.{name}": place for name, place in self._ram.floorplan(device).items()}
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.port
         words = self.size // self.beat_bytes

@@ -15,8 +15,8 @@ _WIDE = 8
 
 
 class PortBuffer(wiring.Component):
-    """Registers in both directions of a memory port: no combinational path passes. Latency: a cycle
-    each way; one request and one beat a cycle.
+    """Register slice of a memory port, both directions: no combinational path passes. Latency: a
+    cycle each way; one request and one beat a cycle.
 
     Read data and acknowledgements share a buffer, so that they stay in order even if one of them
     waits. Of wide beats it is a queue in distributed RAM: whether an answer is taken is known late,
@@ -33,13 +33,13 @@ class PortBuffer(wiring.Component):
         as an arbiter does
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         self._beat_bytes = beat_bytes
         super().__init__(
             {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, memory = self.port, self.memory
         for name in ("req", "w"):

@@ -15,8 +15,8 @@ __all__ = ["MemorySplit"]
 
 
 class MemorySplit(wiring.Component):
-    """Serves the lowest bytes of the address space from `low`, all others from `high`, at unchanged
-    addresses.
+    """Address decoder of a memory port: bytes below a border from `low`, others from `high`, at
+    unchanged addresses.
 
     A request that crosses the border is cut in two. Answers return in the order of the requests, so
     that an answer of one memory waits while an earlier request of the other is not answered. A
@@ -43,7 +43,7 @@ class MemorySplit(wiring.Component):
     low, high : Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes, border, size, outstanding=4):
+    def __init__(self, *, beat_bytes: int, border: int, size: int, outstanding: int = 4) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes, largest=NOBODYS)
         if (
@@ -78,13 +78,13 @@ class MemorySplit(wiring.Component):
                 "high": Out(MemoryPort(beat_bytes)),
             }
         )
-        #: Parts whose answers are owed, and parts of writes whose data are. Looked at by proofs.
+        #: Parts whose answers are outstanding, and parts of writes whose data are. For proofs.
         self._order = ShiftQueue(
             shape=data.StructLayout({"high": 1, "write": 1, "final": 1}), depth=outstanding
         )
         self._writes = ShiftQueue(shape=data.StructLayout({"high": 1, "left": 8}), depth=2)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.order, m.submodules.writes = self._order, self._writes
         self._split_requests(m)

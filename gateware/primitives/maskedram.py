@@ -25,10 +25,10 @@ _SHAPES = {16384: (1, 0), 8192: (2, 1), 4096: (4, 2), 2048: (8, 3)}
 _NEIGHBOURS = 8
 
 
-def banks_of(depth):
+def banks_of(depth: int) -> list[int]:
     """Words of each bank of blocks that ``depth`` words are made of, the largest first; the last
     one may reach beyond ``depth``."""
-    banks = []
+    banks: list[int] = []
     while depth > 0:
         banks.append(next((words for words in _SHAPES if words <= depth), min(_SHAPES)))
         depth -= banks[-1]
@@ -67,7 +67,7 @@ class MaskedRAM(wiring.Component):
     Contents are zero after configuration.
     """
 
-    def __init__(self, *, width, depth, family=None):
+    def __init__(self, *, width: int, depth: int, family: str | None = None) -> None:
         for name, value, high in (("Width", width, 64), ("Depth", depth, 1 << 20)):
             if not is_integer(value) or not 1 <= value <= high:
                 raise ValueError(f"{name} must be an integer from 1 to {high}, not {value!r}")
@@ -83,7 +83,7 @@ class MaskedRAM(wiring.Component):
             }
         )
 
-    def floorplan(self, device):
+    def floorplan(self, device: str) -> dict[str, str]:
         """Places of the blocks on an FPGA, by their names as submodules: those of one byte side by
         side. Empty where :func:`~.floorplan.memory_places` has no plan."""
         names = [
@@ -95,7 +95,7 @@ class MaskedRAM(wiring.Component):
         blocks = [name for _, _, name in sorted(names, key=lambda entry: (entry[0] // 8, entry))]
         return dict(zip(blocks, memory_places(device, len(blocks)), strict=False))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.family == "ecp5":
             self._blocks(m)

@@ -260,7 +260,14 @@ def _run(m):
 
 
 def _verify(m):
-    return [m.job(), "--on", m.target(), *m.maybe(0.6, "--against", m.target)]
+    return [
+        m.of(m.job(), m.job(), "folder", "subfolder"),
+        *("--on", m.target()),
+        *m.maybe(0.6, "--against", lambda: m.of(m.target(), m.target(), "reference")),
+        *m.maybe(0.2, "--input", lambda: _arrays(m)),
+        *m.maybe(0.2, "--out", m.folder),
+        *m.maybe(0.1, "--resume"),
+    ]
 
 
 _NETWORK = Path(digits.__file__).parent

@@ -237,7 +237,7 @@ def test_a_yosys_that_writes_no_verilog(quintet, monkeypatch):
 @pytest.mark.parametrize("seeds", [0, -1, 1001, 10**30])
 def test_seeds_of_the_matrix(quintet, seeds):
     refused(
-        quintet("matrix", "--seeds", seeds, "--list"), 2, f"--seeds must be 1 to 1,000, not {seeds}"
+        quintet("matrix", "--seeds", seeds, "--list"), 2, f"--seeds {seeds}: expected 1 to 1,000"
     )
 
 

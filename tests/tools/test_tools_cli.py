@@ -73,6 +73,22 @@ def test_usage(quintet, args, word):
     one_line(quintet(*args), 2, word, "--help")
 
 
+@pytest.mark.parametrize(
+    "line, found",
+    [
+        ("verilog --core opu --preset 85f-p65 -o x.v", "no preset '85f-p65'; did you mean 85f-p64"),
+        ("build ulx3s-85f opu -P pii=4", "opu has no parameter 'pii'; did you mean pi?"),
+        ("matrix --preset 85f-p65", "--preset 85f-p65: none of these boards and cores has it; did"),
+        ("matrix --board icebreaker --link usb", "no board and core fit what was asked for"),
+        ("build icebreaker opu --lin uart", "arguments: --lin uart; did you mean --link? (see"),
+        ("run a.toml --vdc=x.vcd", "arguments: --vdc=x.vcd; did you mean --vcd? (see"),
+        ("run a.toml b.toml", "unrecognized arguments: b.toml (see"),
+    ],
+)
+def test_what_may_have_been_meant(quintet, line, found):
+    one_line(quintet(*line.split()), 2, found)
+
+
 def test_errors_as_json(quintet):
     ran = quintet("run", "none.toml", "--json")
     assert ran.code == 2 and ran.json == {"error": "none.toml: no such job file", "exit": 2}

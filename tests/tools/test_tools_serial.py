@@ -156,10 +156,13 @@ def test_baud():
 @pytest.mark.parametrize(
     "name, meant",
     [
-        ("ulx3s", r"ulx3s-\S+/ISA or ulx3s-\S+/ISA or ulx3s-\S+/ISA"),
-        ("ulx3s-85f", "ulx3s-85f/ISA"),
-        ("icebraker", "icebreaker/ISA"),
-        ("icebraker/opentpv", "icebreaker/opentpu"),
+        ("ulx3s", r"sim:ulx3s-\S+/ISA or sim:ulx3s-\S+/ISA or sim:ulx3s-\S+/ISA"),
+        ("ulx3s-85f", "sim:ulx3s-85f/ISA"),
+        ("icebreaker/opentpu", "sim:icebreaker/opentpu"),
+        ("icebraker", "sim:icebreaker/ISA"),
+        ("icebraker/opentpv", "sim:icebreaker/opentpu"),
+        ("simm:icebreaker/opentpu", "sim:icebreaker/opentpu"),
+        ("modl:opentpu", "model:opentpu"),
         ("opentpu", "model:opentpu"),
         ("modle", "model"),
     ],

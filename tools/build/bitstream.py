@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bitstreams: what `quintet build` does."""
+"""Bitstream builds (``quintet build``)."""
+
+from __future__ import annotations
 
 import json
 import os
 import re
 import subprocess
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...gateware.isa.parameters import elaborating
 from ...gateware.processes import Locked, child, file_lock
@@ -17,6 +21,14 @@ from .logs import TOP, BuildError, NoRoomError
 from .mapping import FILES, mapped, steps
 from .stages import Watcher
 from .toolchain import find_tool, run_tool, tool_environment
+
+if TYPE_CHECKING:
+    from amaranth.build.run import BuildPlan
+
+    from ...boards.board import Board
+    from ...boards.top import BoardTop
+    from ...gateware.cores import Room
+    from ...gateware.soc import SoC
 
 __all__ = [
     "BuildError",
@@ -46,8 +58,16 @@ def _platform(board):
     return Platform()
 
 
-def prepare(board, room=None, preset=None, params=None, freq=None, link=None, on_chip=None):
-    """The SoC of a build and its top with the board's pins; arguments as of :func:`build`."""
+def prepare(
+    board: Board,
+    room: Room | None = None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    freq: float | None = None,
+    link: str | None = None,
+    on_chip: int | None = None,
+) -> tuple[SoC, BoardTop]:
+    """The SoC of a build and its top with the board's pins; arguments are as for :func:`build`."""
     from ...boards.top import BoardTop
     from ...gateware.primitives.pll import PLLError
 
@@ -61,9 +81,11 @@ def prepare(board, room=None, preset=None, params=None, freq=None, link=None, on
         raise BuildError(str(error)) from None
 
 
-def build_plan(board, soc, top, seed=1, router="router1"):
-    """Amaranth's plan of a build: all files and the script that runs the tools on them. ``soc`` and
-    ``top`` are those of :func:`prepare`."""
+def build_plan(
+    board: Board, soc: SoC, top: BoardTop, seed: int = 1, router: str = "router1"
+) -> BuildPlan:
+    """Amaranth's plan of a build: all files and the script that runs the tools. ``soc`` and ``top``
+    are those of :func:`prepare`."""
     with elaborating(
         f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for "
         f"{board.name}"
@@ -86,21 +108,21 @@ def build_plan(board, soc, top, seed=1, router="router1"):
 
 
 def build(
-    board,
-    isa=None,
-    preset=None,
-    params=None,
-    freq=None,
-    seed=1,
-    dir=None,
-    progress=lambda text: None,
-    link=None,
-    limit=None,
-    router="router1",
-    on_chip=None,
-    detail=lambda stage, text: None,
-):
-    """Build a bitstream.
+    board: str,
+    isa: str | None = None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    freq: float | None = None,
+    seed: int = 1,
+    dir: str | Path | None = None,
+    progress: Callable[[str], object] = lambda text: None,
+    link: str | None = None,
+    limit: float | None = None,
+    router: str = "router1",
+    on_chip: int | None = None,
+    detail: Callable[[str, str], object] = lambda stage, text: None,
+) -> dict[str, Any]:
+    """Builds a bitstream.
 
     Parameters
     ----------
@@ -117,7 +139,7 @@ def build(
     dir : path, optional
         Folder for all files; else ``out/build/<board>-<isa>-<preset>-<seed>``.
     progress : callable(str)
-        Told what happens, a line at a time.
+        Receives each step, a line at a time.
     link : str, optional
         ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
     limit : float, optional
@@ -128,7 +150,7 @@ def build(
         nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by
         detours that cost a third of the clock.
     detail : callable(str, str)
-        Told how far the stage is that ``progress`` was told of, about once a second.
+        Receives stage and progress within it, about once a second.
 
     Returns
     -------
@@ -161,7 +183,7 @@ def build(
     from ...gateware.cores import open_room
 
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise BuildError(f"seed must be a number from 0, not {seed!r}")
+        raise BuildError(f"seed = {seed!r}: expected a number of 0 or more")
     started = time.monotonic()
     board = open_board(board)
     room = open_room(isa) if isa else None
@@ -249,9 +271,9 @@ def _check_room(board, room):
         )
 
 
-def write_report(folder, report):
-    """Write a build's report into its folder."""
-    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+def write_report(folder: str | Path, report: Mapping[str, Any]) -> None:
+    """Writes a build's report into its folder."""
+    (Path(folder) / "report.json").write_text(json.dumps(report, indent=2) + "\n")
 
 
 def _engine(soc):
@@ -335,9 +357,11 @@ def _ended(process):
         return None
 
 
-def synthesise(component, family, dir, name=TOP, options=""):
-    """Cells of ``component`` after synthesis alone (no placement), by yosys's names; ``dir`` is a
-    folder for its files.
+def synthesise(
+    component: Any, family: str, dir: str | Path, name: str = TOP, options: str = ""
+) -> dict[str, int]:
+    """Number of cells of ``component`` after synthesis alone (no placement), by yosys's names;
+    ``dir`` is a folder for its files.
 
     On iCE40 the packed number of logic cells is there too, as ``ICESTORM_LC``.
 

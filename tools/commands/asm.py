@@ -2,35 +2,40 @@
 """Assemble a program. The suffix of OUT chooses among the forms the ISA has (quintet cores ISA
 lists them)."""
 
+from __future__ import annotations
+
+import argparse
 import io
 import os
 from contextlib import redirect_stdout
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..examples import user_path
 from ..options import add_sizes, open_named_room, sizes
 from ..outputs import check_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("isa", help="name of the core")
     parser.add_argument("source", metavar="SRC", help="the program")
-    parser.add_argument(
-        "-o", dest="out", metavar="OUT", required=True, help="where to put the result"
-    )
+    parser.add_argument("-o", dest="out", metavar="OUT", required=True, help="output file")
     parser.add_argument(
         "--pass",
         dest="passes",
         metavar="NAME",
         action="append",
         default=[],
-        help="rewrite the program, as the ISA can (an unknown name lists them); may be repeated",
+        help="pass that rewrites the program (an unknown name lists them); may be repeated",
     )
     add_sizes(parser)
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     room = open_named_room(args.isa)
     given = sizes(args)
     check_output(args.out)

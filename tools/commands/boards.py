@@ -1,14 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """List the boards: FPGA, memory, main clock, link, and the presets of each core for it."""
 
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 from ..errors import Exit
 
+if TYPE_CHECKING:
+    from ...boards.board import Board
+    from ...gateware.cores import Room
+    from ..console import Console
 
-def arguments(parser):
-    parser.add_argument("board", nargs="?", help="one board, with everything known of it")
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("board", nargs="?", help="one board, with all its properties")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ...boards import board_names, open_board
     from ...gateware.cores import open_room, room_names
 
@@ -36,9 +47,9 @@ def run(args, console):
     return Exit.OK
 
 
-def describe(board, rooms):
-    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets for
-    it, with those that were found too large and what they need, and those with on-chip memory."""
+def describe(board: Board, rooms: Iterable[Room]) -> dict[str, Any]:
+    """One board as an object: FPGA, memory, clock, link, programmers, and its cores and presets,
+    with the needs of those that were found too large, and those with on-chip memory."""
     cores = []
     for room in rooms:
         presets = board.presets(room)

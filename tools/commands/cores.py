@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""List the cores: what they are, their parameters and their presets."""
+"""List the cores, their parameters and their presets."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Exit
 
+if TYPE_CHECKING:
+    from ...gateware.cores import Room
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("core", nargs="?", help="one core, with all its parameters")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ...gateware.cores import open_room, room_names
 
     names = [open_room(args.core).name] if args.core else room_names()
@@ -33,7 +42,7 @@ def run(args, console):
     return Exit.OK
 
 
-def describe(room):
+def describe(room: Room) -> dict[str, Any]:
     """One core as an object: identity, parameters with legal values, presets with every size."""
     isa, space = room.isa.ISA, room.params.SPACE
     return {

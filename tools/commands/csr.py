@@ -6,14 +6,21 @@ With a bitstream built with --link uartbone, LiteX's own tools (litex_server, li
 csv.
 """
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", help="name of the board (quintet boards lists them)")
     parser.add_argument("isa", help="name of the core (quintet cores lists them)")
     add_sizes(parser)
@@ -26,7 +33,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ...boards import open_board
     from ...gateware.cores import open_room
     from ..export.csrmap import FORMATS, memory_map

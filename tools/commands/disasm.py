@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Disassemble a program: what it prints assembles to the same bytes."""
+"""Disassemble a program: the text assembles to the same bytes."""
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import Exit
 from ..examples import user_path
 from ..options import add_sizes, open_named_room, sizes
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("isa", help="name of the core")
     parser.add_argument("binary", metavar="BIN", help="the program, in any form of the ISA")
     parser.add_argument(
-        "-o", dest="out", metavar="OUT", help="where to put the text (default: standard output)"
+        "-o", dest="out", metavar="OUT", help="output file (default: standard output)"
     )
     add_sizes(parser)
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     room = open_named_room(args.isa)
     given = sizes(args)
     if args.out is not None:

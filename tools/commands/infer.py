@@ -7,11 +7,19 @@ array, or "x") or FILE.npz:key, the first axis counts them; with several inputs 
 NAME=FILE for each. --out gets one .npy for each output of the network.
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import Exit, InputError
 from ..options import add_kept, add_trace, check_kept
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", help="the folder that quintet compile wrote")
     parser.add_argument(
         "--on",
@@ -49,7 +57,7 @@ def arguments(parser):
     add_kept(parser, "the outputs", "outputs")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.plan import load_plan
     from ..jobs.timeline import trace_file
@@ -71,7 +79,8 @@ def run(args, console):
     labels = None if args.labels is None else load_labels(args.labels, given, args.limit)
     from ..compiler.results.accuracy import check_labels, classified
 
-    check_labels(plan, labels)
+    if labels is not None:
+        check_labels(plan, labels)
     from ..compiler.results.kept import KeptOutputs
     from ..compiler.session import Session
     from ..compiler.verification import instruction_at

@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Write readable Verilog of a board's SoC (without pads), or of a core alone, for use elsewhere."""
 
+from __future__ import annotations
+
+import argparse
 import re
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", nargs="?", help="name of the board")
     parser.add_argument("isa", nargs="?", help="name of the core")
     parser.add_argument(
         "--core", metavar="ISA", help="the core alone: Wishbone registers, memory port, interrupt"
     )
     parser.add_argument(
-        "-o", dest="out", metavar="FILE", help="where to put it (default: standard output)"
+        "-o", dest="out", metavar="FILE", help="output file (default: standard output)"
     )
     parser.add_argument(
         "--bench",
@@ -43,16 +50,16 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     given = sizes(args)
     if args.out is not None:
         check_output(args.out)
     if args.core and args.board:
-        raise InputError("either a board and a core, or --core ISA (see quintet verilog --help)")
-    if not args.core and not (args.board and args.isa):
         raise InputError(
-            "which? give a board and a core, or --core ISA (see quintet verilog --help)"
+            f"--core {args.core}: expected no board beside it (see quintet verilog --help)"
         )
+    if not args.core and not (args.board and args.isa):
+        raise InputError("expected a board and a core, or --core ISA (see quintet verilog --help)")
     if not args.core and (args.family or args.beat_bytes or args.memory_size is not None):
         raise InputError(
             "--family, --beat-bytes and --memory-size belong to --core; a board knows its own"
@@ -65,10 +72,12 @@ def run(args, console):
     from ..export.verilog import verilog, verilog_core
 
     room = open_room(args.core or args.isa)
+    bench = None
     if args.core:
         preset = args.preset or room.params.SPACE.default_preset
         params = room.params.SPACE.resolve(preset, given)
-        bench = _bench(args, room, preset, given, params, memory_size) if args.bench else None
+        if args.bench:
+            bench = _bench(args, room, preset, given, params, memory_size)
         with console.progress() as progress:
             progress(f"elaborate and convert {room.name}")
             text = verilog_core(
@@ -88,7 +97,7 @@ def run(args, console):
             text = verilog(board.name, room.name, preset, given)
     if args.out:
         write_output(args.out, text.encode())
-        if args.bench:
+        if bench is not None:
             write_output(bench_path(args.out), bench.encode())
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")
     else:
@@ -104,8 +113,8 @@ def run(args, console):
     return Exit.OK
 
 
-def bench_path(out):
-    """Where the test bench of the Verilog ``out`` lies."""
+def bench_path(out: str) -> str:
+    """Path of the test bench beside the Verilog file ``out``."""
     return out.removesuffix(".v") + "_tb.v"
 
 

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of a network for as many inputs a run as are asked for, or as the slower of core and
-line has use for."""
+"""Batch size of a run: as many inputs as asked for, or as many as pay off against the link's
+rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .backends.base import LoweringError
+from .backends.base import Backend, Lowered, LoweringError
 from .line import line_seconds
+
+if TYPE_CHECKING:
+    from .quantised import Quantised
+    from .target_build import TargetBuild
 
 __all__ = ["programs_of"]
 
@@ -16,8 +25,10 @@ _AS_GOOD = 1.02
 _RUN, _REQUEST = (64, 48), 17
 
 
-def programs_of(backend, parts, images, build):
-    """Programs of all parts, a list of Lowered.
+def programs_of(
+    backend: Backend, parts: Sequence[Quantised], images: int | None, build: TargetBuild
+) -> list[Lowered]:
+    """Lowers all parts of a network for a common batch size.
 
     Parameters
     ----------
@@ -33,7 +44,9 @@ def programs_of(backend, parts, images, build):
     """
     if images is not None:
         return backend.lower_all(parts, images)
-    most, count, tried = max((backend.most_images(part.graph) for part in parts), default=1), 1, []
+    most = max((backend.most_images(part.graph) for part in parts), default=1)
+    count = 1
+    tried: list[tuple[float, list[Lowered]]] = []
     while True:
         try:
             programs = backend.lower_all(parts, count)

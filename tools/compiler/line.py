@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long bytes take on a board's line."""
+"""Transfer times over a board's link."""
 
 __all__ = ["line_seconds"]
 
@@ -10,9 +10,9 @@ _UART_BITS = 10
 _USB_BYTES = 19 * 64 * 1000
 
 
-def line_seconds(link, sent, received):
-    """Seconds that bytes to a board and back take at least, ``None`` where the line's rate is not
-    known; ``link``: as a target's info has it."""
+def line_seconds(link: object, sent: float, received: float) -> float | None:
+    """Lower bound in seconds for sending and receiving so many bytes, ``None`` if the link's rate
+    is not known; ``link`` is the link entry of a target's info."""
     link = link if isinstance(link, dict) else {}
     if link.get("baud"):  # both directions at once
         return max(sent, received) * _UART_BITS / link["baud"]

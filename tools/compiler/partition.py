@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network cut into segments: on the machine, or on the host. What neither may run is refused,
-every node at once."""
+"""Partitioning: cuts a network into segments for the core and for the host, and reports all nodes
+that neither may run."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...gateware.cores import RoomError, open_room
 from ..errors import InputError
 from .backends import backend_class, backend_names
-from .backends.base import HOST, NO, Verdict
-from .graph import Graph, Reduce, Reshape, Softmax, Tensor, Transpose
+from .backends.base import HOST, NO, Backend, Verdict
+from .graph import (
+    Affine,
+    Binary,
+    Conv,
+    Dense,
+    Graph,
+    Node,
+    Reduce,
+    Reshape,
+    Softmax,
+    Tensor,
+    Transpose,
+)
 
 __all__ = [
     "PartitionError",
@@ -26,7 +39,7 @@ _LAYOUT = (Reshape, Transpose)
 
 @dataclass(frozen=True)
 class Refusal:
-    """A node that the machine does not run and the host may not.
+    """A node that the core cannot run and the host may not.
 
     Attributes
     ----------
@@ -41,7 +54,7 @@ class Refusal:
     origin: str
     answer: str
     reason: str
-    others: tuple = ()
+    others: tuple[str, ...] = ()
 
     def __str__(self):
         host = "; the host does it with --host-steps" if self.answer == HOST else ""
@@ -50,12 +63,12 @@ class Refusal:
 
 
 class PartitionError(InputError):
-    """A network that a machine cannot run; ``refusals``: all nodes at fault."""
+    """A network that a core cannot run; ``refusals`` lists every node at fault."""
 
     #: A line for each of them.
     listing = True
 
-    def __init__(self, isa, refusals):
+    def __init__(self, isa: str, refusals: Sequence[Refusal]):
         super().__init__(
             f"{isa} cannot run this network:" + "".join(f"\n  {refusal}" for refusal in refusals)
         )
@@ -64,7 +77,7 @@ class PartitionError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A part of a network that runs in one go.
+    """A subgraph that runs either on the core or on the host.
 
     Attributes
     ----------
@@ -78,12 +91,14 @@ class Segment:
     graph: Graph
 
 
-def separated(graph, backend):
-    """The graph with an activation behind its node, where the machine runs the node but for
-    that."""
+def separated(graph: Graph, backend: Backend) -> Graph:
+    """Splits off the fused activation of every node that the core runs only without it."""
     result = Graph(graph.name, graph.inputs, graph.outputs, [], dict(graph.tensors))
     for node in graph.nodes:
-        activation = getattr(node, "activation", None)
+        if not isinstance(node, Conv | Dense | Binary | Affine):
+            result.nodes.append(node)
+            continue
+        activation = node.activation
         if (
             activation is None
             or backend.verdict(graph, node).runs
@@ -106,8 +121,8 @@ def separated(graph, backend):
     return result
 
 
-def verdicts(graph, backend):
-    """List of (node, Verdict), one for every node of the graph."""
+def verdicts(graph: Graph, backend: Backend) -> list[tuple[Node, Verdict]]:
+    """Support check of every node of a graph: pairs (node, Verdict)."""
     return [
         (
             node,
@@ -119,8 +134,10 @@ def verdicts(graph, backend):
     ]
 
 
-def partition(graph, backend, *, host_steps=False, others=True):
-    """Segments of a network, in the order in which they run.
+def partition(
+    graph: Graph, backend: Backend, *, host_steps: bool = False, others: bool = True
+) -> list[Segment]:
+    """Segments of a network in execution order.
 
     Parameters
     ----------
@@ -172,9 +189,11 @@ def _refuse(graph, backend, answers, host_steps, others):
         )
 
 
-def refusal(graph, node, verdict, neighbours):
-    """The :class:`Refusal` of a node; ``neighbours``: name -> back end of the other instruction
-    sets (:func:`neighbours_of`)."""
+def refusal(
+    graph: Graph, node: Node, verdict: Verdict, neighbours: Mapping[str, Backend]
+) -> Refusal:
+    """Builds the :class:`Refusal` of a node; ``neighbours``: name -> back end of the other
+    instruction sets (:func:`neighbours_of`)."""
     others = tuple(isa for isa, other in neighbours.items() if _would_run(other, graph, node))
     return Refusal(node.name, node.kind, node.origin, verdict.answer, verdict.reason, others)
 
@@ -236,8 +255,8 @@ def _edge(graph, off):
     return last | first
 
 
-def neighbours_of(isa):
-    """Name -> back end of every other instruction set, as its default preset builds it."""
+def neighbours_of(isa: str) -> dict[str, Backend]:
+    """Back ends of all other instruction sets by name, each for its default preset."""
     found = {}
     for name in backend_names():
         if name == isa:

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a graph to a plan: passes, segments, quantiser, programs."""
+"""Compilation pipeline: from a graph through passes, partitioning, quantisation and lowering to a
+plan."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .backends import backend_class
-from .backends.base import HOST, LoweringError, Verdict
+from .backends.base import HOST, Backend, LoweringError, Verdict
 from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .images import programs_of
@@ -17,6 +22,10 @@ from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import check_bits, quantise
 
+if TYPE_CHECKING:
+    from .graph import Graph
+    from .target_build import TargetBuild
+
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
 
 #: Inputs that calibration looks at, at most; of a dry run, whose numbers nobody computes with.
@@ -25,7 +34,7 @@ MOST_CALIBRATION, FEW = 256, 2
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may ask of a compilation.
+    """Options of a compilation.
 
     ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
@@ -45,18 +54,23 @@ class Options:
 
 @dataclass
 class Outline:
-    """What a plan will be made of, before anything is quantised: ``backend``, the simplified
-    ``graph``, ``segments`` as pairs (on the machine, graph)."""
+    """The structure of a plan before quantisation: ``backend``, the simplified ``graph``,
+    ``segments`` as pairs (on the core, graph)."""
 
-    backend: object
-    graph: object
-    segments: list = field(default_factory=list)
+    backend: Backend
+    graph: Graph
+    segments: list[tuple[bool, Graph]] = field(default_factory=list)
 
 
-def outline(graph, build, options=None, barred=None, apart=()):
-    """The :class:`Outline` of a network for a build; ``barred``: nodes that the host has to run,
-    name -> why; ``apart``: layers whose clip goes into one of its own, where the machine has use
-    for that.
+def outline(
+    graph: Graph,
+    build: TargetBuild,
+    options: Options | None = None,
+    barred: Mapping[str, str] | None = None,
+    apart: Collection[str] = (),
+) -> Outline:
+    """The :class:`Outline` of a network for a build; ``barred``: nodes forced to the host, name ->
+    reason; ``apart``: layers whose clip stays unfused where the core supports that.
 
     Raises
     ------
@@ -83,10 +97,11 @@ def outline(graph, build, options=None, barred=None, apart=()):
     return Outline(backend, graph, segments)
 
 
-def random_calibration(graph, count=32, seed=0):
-    """Inputs of no meaning, name -> array as the user has it: a bell curve, or the whole range of a
-    quantised input."""
-    rng, found = np.random.default_rng(seed), {}
+def random_calibration(graph: Graph, count: int = 32, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random inputs, name -> array [count, ...] as the user has it: normally distributed float64,
+    or uniform over the range of a quantised input."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, np.ndarray] = {}
     for port in graph.inputs:
         shape = (count, *port.shape)
         if port.scale is None:
@@ -97,8 +112,14 @@ def random_calibration(graph, count=32, seed=0):
     return found
 
 
-def compile_graph(graph, build, calibration=None, options=None, progress=None):
-    """The :class:`Plan` of a network.
+def compile_graph(
+    graph: Graph,
+    build: TargetBuild,
+    calibration: dict[str, np.ndarray] | None = None,
+    options: Options | None = None,
+    progress: Callable[..., None] | None = None,
+) -> Plan:
+    """Compiles a graph into a :class:`Plan`.
 
     Parameters
     ----------
@@ -113,7 +134,9 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     ------
     PartitionError, LoweringError
     """
-    options, barred, apart = options or Options(), {}, set()
+    options = options or Options()
+    barred: dict[str, str] = {}
+    apart: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
     near, held = graph, {}
     if calibration is not None:

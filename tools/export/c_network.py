@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A compiled network as a C header for the host library in ``firmware/host``: program, weights,
-registers, and where inputs and outputs lie, with their shapes and scales."""
+"""C header of a compiled network for the host library in ``firmware/host``: program, weights,
+registers, and the addresses, shapes and scales of inputs and outputs."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ _TYPES = {
 
 
 def c_network(plan: Plan) -> str:
-    """The text of the header ``NAME.h``, which defines ``struct quintet_network NAME``.
+    """Text of the header ``NAME.h``, which defines ``struct quintet_network NAME``.
 
     With ``QUINTET_RESIDENT`` defined, the header leaves out the bytes of program and weights, for a
     board that holds them already.

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verilog of a SoC or of a core alone: what `quintet verilog` does."""
+"""Verilog of a SoC or of a core alone (``quintet verilog``)."""
 
 import textwrap
+from collections.abc import Mapping
+from typing import Any
 
 from ...gateware.isa.parameters import elaborating
 from ..build.logs import BuildError
@@ -26,9 +28,15 @@ def _convert(component, name, about=(), domain=None):
     return f"{port_comment(component, name, about, domain)}\n{text}"
 
 
-def verilog(board, isa=None, preset=None, params=None, freq=None):
-    """Verilog of a board's SoC, without pads: byte streams of the link, pins of the memory, state
-    of the core.
+def verilog(
+    board: str,
+    isa: str | None = None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    freq: float | None = None,
+) -> str:
+    """Verilog of a board's SoC without pads: byte streams of the link, pins of the memory, state of
+    the core.
 
     Arguments as of :func:`~quintet.tools.build.bitstream.build`. The text is the same for the same
     sources and arguments.
@@ -52,7 +60,15 @@ def verilog(board, isa=None, preset=None, params=None, freq=None):
     )
 
 
-def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, memory_size=1 << 25):
+def verilog_core(
+    isa: str,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    family: str | None = None,
+    beat_bytes: int = 4,
+    memory_size: int = 1 << 25,
+) -> str:
     """Verilog of a core alone: Wishbone register block, memory port, interrupt
     (docs/how/contracts.md, sections 2 and 3).
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the package of a core or a board of one's own."""
+"""Writes the package of a new core or board from its template."""
 
 import importlib.util
 import io
@@ -18,7 +18,7 @@ from ..errors import InputError
 __all__ = ["KINDS", "files", "write"]
 
 _HERE = Path(__file__).resolve().parent
-#: What can be new -> names that are taken, and the longest name (a board's stands in the info ROM).
+#: Kind of package -> names in use, and the longest name (a board's stands in the info ROM).
 KINDS = {"core": (room_names, 32), "board": (board_names, 16)}
 
 _PYPROJECT = """\
@@ -123,13 +123,13 @@ def _tag(name):
     )
 
 
-def files(kind, name):
-    """Path below the package's folder -> bytes.
+def files(kind: str, name: str) -> dict[str, bytes]:
+    """Files of the package: path below its folder -> contents.
 
     Raises
     ------
     InputError
-        ``name`` cannot be a package's, or is taken.
+        ``name`` cannot be a package's name, or is in use.
     """
     _check(kind, name)
     title = "".join(word.capitalize() for word in name.split("_"))
@@ -159,8 +159,8 @@ def files(kind, name):
     return found
 
 
-def write(kind, name, folder):
-    """Writes the package as ``folder``, which must not be there; all of it or nothing.
+def write(kind: str, name: str, folder: str | Path) -> list[str]:
+    """Writes the package as ``folder``, which must not exist; all of it or nothing.
 
     Returns
     -------

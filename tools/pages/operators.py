@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of operators in ``docs/guides/own-model.md``, by the back ends' own verdicts: ``python
--m quintet.tools.pages.operators`` writes it."""
+"""Operator table of ``docs/guides/own-model.md``, by the back ends' own support checks: ``python -m
+quintet.tools.pages.operators`` writes it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -59,7 +60,7 @@ def _recurrent(kind, gates):
     )
 
 
-#: What a row is called, and an example of it: class, shapes of its inputs, attributes.
+#: Name of a row, and an example of it: class, shapes of its inputs, attributes.
 EXAMPLES = {
     "Conv": _conv(),
     "Conv, stride 2": _conv(stride=2),
@@ -124,9 +125,9 @@ def _graph(kind, shapes, attributes):
     return graph, node
 
 
-def rows():
-    """Lines of the table: what each machine answers, as its default preset for an ECP5-85F builds
-    it."""
+def rows() -> Iterator[str]:
+    """Lines of the table: the support check of each core, built as its default preset for an
+    ECP5-85F."""
     isas = backend_names()
     backends = [
         backend_class(isa)(params=open_room(isa).params.SPACE.resolve(), memory_size=1 << 25)
@@ -145,13 +146,14 @@ def _shown(verdict):
     return f"{text}: {verdict.reason}" if verdict.answer == DECOMPOSED and verdict.reason else text
 
 
-def page(text):
-    """``text`` of the document with a current table."""
+def page(text: str) -> str:
+    """``text`` of the document with an up-to-date table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 
 
-def write():
+def write() -> None:
+    """Writes the document."""
     path = Path(__file__).resolve().parents[2] / "docs" / "guides" / "own-model.md"
     path.write_text(page(path.read_text()))
 

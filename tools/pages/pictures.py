@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pictures of the architecture and of every core, as SVG: ``python -m
+"""Diagrams of the architecture and of every core, as SVG: ``python -m
 quintet.tools.pages.pictures`` draws ``docs/pictures``. Names come from the code."""
 
 from pathlib import Path
@@ -72,8 +72,8 @@ class _Drawing:
         )
 
 
-def architecture():
-    """The host, the SoC with one of the cores, and its memory, as SVG text."""
+def architecture() -> str:
+    """Diagram of the host, the SoC with a core, and its memory, as SVG text."""
     boards = [open_board(name) for name in board_names()]
     memories = sorted({board.memory.kind for board in boards})
     cores = [open_room(name).isa.ISA.title for name in room_names()]
@@ -121,8 +121,8 @@ def architecture():
 _BOX, _NEXT = (158, 54), (190, 88)
 
 
-def engine(isa):
-    """The engine of a core that larger FPGAs get, as SVG text: its units, and who feeds whom."""
+def engine(isa: str) -> str:
+    """Block diagram of the engine that larger FPGAs get, as SVG text."""
     boxes, wires = ENGINES[isa]
     title = open_room(isa).isa.ISA.title
     places = {
@@ -172,8 +172,8 @@ def _way(source, target):
     )
 
 
-def pictures():
-    """Name of a file -> SVG text, of all pictures."""
+def pictures() -> dict[str, str]:
+    """All diagrams: name of the file -> SVG text."""
     return {"architecture.svg": architecture(), **{f"{isa}.svg": engine(isa) for isa in ENGINES}}
 
 

@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carries bytes between a virtual board and the hosts that come and go."""
+"""Server loop: carries bytes between a virtual board and the hosts that connect to it."""
+
+from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from quintet.gateware.link.protocol import Operation, Status
 
 from ..link.frames import Answer, Decoder, Request
 from ..link.notices import LONGEST, Notice, decode_notice, encode_notice
+from ..link.pipe import BytesLike
+
+if TYPE_CHECKING:
+    from ...boards.virtual.board import VirtualBoard
 
 __all__ = ["serve"]
 
@@ -27,13 +35,34 @@ PATIENCE = 1.0
 BACKLOG, OUTBOX = 1 << 24, 1 << 16
 
 
-def serve(board, endpoint, stopped=lambda: False, *, framed=True):
-    """Carry bytes between ``endpoint`` and ``board`` until ``stopped()``, which is asked a few
+class Endpoint(Protocol):
+    """Where hosts connect: a pseudo-terminal or a socket."""
+
+    @property
+    def connected(self) -> bool: ...
+
+    def receive(self, wait: float) -> tuple[bool, bytes]: ...
+
+    def send(self, data: BytesLike) -> int: ...
+
+    def forget(self) -> None: ...
+
+    def wait_to_send(self, seconds: float) -> None: ...
+
+
+def serve(
+    board: VirtualBoard,
+    endpoint: Endpoint,
+    stopped: Callable[[], bool] = lambda: False,
+    *,
+    framed: bool = True,
+) -> None:
+    """Carries bytes between ``endpoint`` and ``board`` until ``stopped()``, which is called a few
     times a second.
 
     The board runs as fast as the machine simulates it while it has something to do, and rests
-    otherwise. A host that says hello is told the board's time. Of a host that has gone the board
-    gets nothing more, and the next host none of its answers.
+    otherwise. A host that says hello receives the board's time. Requests of a host that has left
+    are dropped, and the next host gets none of its answers.
 
     Parameters
     ----------

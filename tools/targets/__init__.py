@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where programs run: the golden model, the virtual board, a physical board. One interface for all
-three."""
+"""Where programs run: golden model, virtual board or physical board, behind one interface."""
 
 from .base import Target, TargetInfo
 from .names import open_target

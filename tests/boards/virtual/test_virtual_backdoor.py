@@ -244,9 +244,9 @@ def test_it_waits_for_no_one_elses_bytes():
 
 def test_memories_of_a_design():
     with opened("hx8k-breakout") as target:
-        cells = target.board.simulation.memory("soc.memory.memory")
+        cells = target.board.simulation.memory_at("soc.memory.memory")
         assert cells.shape == (1024, 1)
         target.client.write(8, b"\1\2\3\4")
         assert cells[2, 0] == 0x04030201
         with pytest.raises(KeyError, match="no memory 'soc.memory.nothing'; there are p_"):
-            target.board.simulation.memory("soc.memory.nothing")
+            target.board.simulation.memory_at("soc.memory.nothing")

@@ -147,5 +147,5 @@ def test_arguments_are_checked(bench):
         bench.run(job(nothing=1))
     with pytest.raises(ValueError, match="latency, depth and answers"):
         bench.behave(Behaviour(latency=0))
-    with pytest.raises(ValueError, match="ports must be bare or shell"):
+    with pytest.raises(ValueError, match="expected bare or shell"):
         CoreBench(ROOM, beat_bytes=4, ports="none")

@@ -306,7 +306,7 @@ def test_the_number_of_the_largest_element_is_the_hosts():
             "four axes",
             {},
             HOST,
-            "input_0 has 4 axes beside that of the inputs, at most 3 are taken",
+            "input_0 has 4 axes beside that of the inputs: expected at most 3",
         ),
         ("unknown", {}, NO, "other: no kernel"),
     ],

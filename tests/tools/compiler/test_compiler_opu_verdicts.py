@@ -227,7 +227,8 @@ REFUSED = [
     (
         SEQUENCE,
         HOST,
-        f"a product of shapes {SEQUENCE} and (6,), two matrices or as many pairs of them are taken",
+        f"a product of shapes {SEQUENCE} and (6,): expected two matrices or equally many pairs of "
+        f"them",
         lambda b: b.add(g.MatMul, "input_0", b.input((6,))),
     ),
     (

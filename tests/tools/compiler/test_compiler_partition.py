@@ -24,7 +24,7 @@ class Machine(Backend):
         self.answers = answers
 
     def verdict(self, graph, node):
-        return self.answers.get(node.kind, Verdict(NO, f"no {node.kind}; conv is taken"))
+        return self.answers.get(node.kind, Verdict(NO, f"no {node.kind}: expected conv"))
 
     def reference(self, quantised, inputs, keep=False):
         raise NotImplementedError
@@ -106,7 +106,7 @@ def test_every_refused_node_is_listed_with_who_would_run_it(monkeypatch):
         "machine cannot run this network:",
         "  activation_1 (Activation): tanh by a table is too coarse; the host does it with "
         "--host-steps; other, third would run it",
-        "  pad_2 (Pad): no pad; conv is taken; third would run it",
+        "  pad_2 (Pad): no pad: expected conv; third would run it",
     ]
     with pytest.raises(PartitionError) as caught:
         partition(graph, machine, host_steps=True)

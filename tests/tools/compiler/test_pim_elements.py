@@ -158,9 +158,9 @@ def test_verdicts():
         found = backend.verdict(g.Graph("net", [], [], [node], tensors), node)
         assert (found.answer == NATIVE) is taken
         assert taken or found.reason == (
-            f"mul of {list(first)} and {list(second)}: add, sub and mul of two tensors of one "
-            f"shape are taken, or where one repeats "
-            "along the axes in front, 512 elements at most"
+            f"mul of {list(first)} and {list(second)}: expected add, sub or mul of two tensors "
+            f"of one shape, or of which one repeats along the axes in "
+            "front, 512 elements at most"
         )
     assert (
         backend.verdict(graph, graph.nodes[1]).reason
@@ -170,7 +170,7 @@ def test_verdicts():
     other.act("leaky_relu", alpha=0.1)
     assert (
         backend.verdict(other.graph, other.graph.nodes[0]).reason
-        == "leaky_relu: relu, clip, sigmoid and tanh are taken"
+        == "leaky_relu: expected relu, clip, sigmoid or tanh"
     )
 
 

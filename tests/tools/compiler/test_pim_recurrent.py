@@ -110,7 +110,7 @@ def test_one_core_with_few_arrays():
         ({"act_unit": 0}, 4, 4, "act_unit = 1, this build has 0"),
         ({"max_biw": 16}, 4, 4, "max_biw = 32, this build has 16"),
         ({"x_bits": 8}, 4, 4, "x_bits = 16, this build has 8"),
-        ({}, 1025, 4, "1025 features and 4 states, at most 1024 of each are taken"),
+        ({}, 1025, 4, "1025 features and 4 states: expected at most 1024 of each"),
     ],
 )
 def test_verdicts(build, features, hidden, reason):

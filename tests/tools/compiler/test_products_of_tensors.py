@@ -157,12 +157,12 @@ def test_places_that_pim_takes_before_sums_fit():
             "opu",
             {},
             ((2, 3), (2, 3, 4)),
-            r"a product of shapes \(2, 3\) and \(2, 3, 4\), two matrices or as many pairs of "
-            r"them are taken",
+            r"a product of shapes \(2, 3\) and \(2, 3, 4\): expected two matrices or equally many "
+            r"pairs of them",
         ),
         ("pim", {}, ((3,), (3, 4)), r"a product of shapes \(3,\) and \(3, 4\)"),
-        ("opentpu", {}, ((2, 3, 4), (2, 4, 3)), "2 products of matrices, one is taken"),
-        ("pim", {}, ((2, 2048), (2048, 2)), "rows of 2048 elements, at most 2047 are taken"),
+        ("opentpu", {}, ((2, 3, 4), (2, 4, 3)), "2 products of matrices: expected one"),
+        ("pim", {}, ((2, 2048), (2048, 2)), "rows of 2048 elements: expected at most 2047"),
         ("pim", {"max_biw": 16}, ((2, 3), (3, 2)), "sums want max_biw = 32, this build has 16"),
     ],
 )

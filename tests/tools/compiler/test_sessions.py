@@ -95,17 +95,17 @@ class Recording:
         self._note("write", address)
         self.target.write(address, data, progress)
 
-    def write_pieces(self, pieces):
+    def write_batch(self, pieces):
         self._note("write", pieces[0][0])
-        self.target.write_pieces(pieces)
+        self.target.write_batch(pieces)
 
     def read(self, address, size, progress=None):
         self._note("read", address)
         return self.target.read(address, size, progress)
 
-    def read_pieces(self, pieces):
+    def read_batch(self, pieces):
         self._note("read", pieces[0][0])
-        return self.target.read_pieces(pieces)
+        return self.target.read_batch(pieces)
 
 
 @pytest.mark.parametrize("network", ["mlp", "cnn"])
@@ -477,3 +477,17 @@ def test_a_dict_of_inputs_is_taken_as_names_are(plans):
         ):
             with pytest.raises(PlanError, match="expected all of them in the dict"):
                 session(*arrays, **named)
+
+
+def test_session_runs_as_onnxruntimes_does(plans):
+    network = plans("mlp", "opu")
+    images = digits.images()[:2].astype(np.float64)
+    name, output = network.plan.inputs[0].name, network.plan.outputs[0].name
+    with open_target("model:opu?preset=85f") as target, Session(network.plan, target) as session:
+        wanted = session(images)
+        (every,), (one,) = session.run(None, {name: images}), session.run([output], {name: images})
+        assert np.array_equal(every, wanted) and np.array_equal(one, wanted)
+        with pytest.raises(PlanError, match=f"has no output '{output}x'; did you mean {output}?"):
+            session.run([f"{output}x"], {name: images})
+        with pytest.raises(PlanError, match="has no input 'z'"):
+            session.run(None, {"z": images})

@@ -48,7 +48,7 @@ def test_every_network_takes_its_own_inputs():
             )
         }
         with Session(plan, open_target("model:imagine"), overlap=False) as session:
-            assert len(session.run(inputs)["y"]) == 2
+            assert len(session.run_steps(inputs)["y"]) == 2
         ran.append(what)
     assert CONVOLUTION in ran and len(ran) == 2
 

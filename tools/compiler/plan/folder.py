@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The folder of a plan: ``plan.toml`` says what it is and sums up every other file, so that one
-that is missing or changed is refused."""
+"""Reading and writing of a plan's folder: ``plan.toml`` describes it and holds a checksum of every
+other file."""
 
 import hashlib
 import json
@@ -28,8 +28,8 @@ _FORMAT = 2
 _FILE = "plan.toml"
 
 
-def save_plan(plan, folder):
-    """Writes ``plan`` into ``folder``, made if it is not there; all files or none.
+def save_plan(plan: Plan, folder: str | Path) -> None:
+    """Writes ``plan`` into ``folder``, which is made if it does not exist; all files or none.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def save_plan(plan, folder):
             f"{folder}: holds files that are no plan; expected a new or empty folder, or one "
             f"with a {_FILE}"
         )
-    files = {}
+    files: dict[str, bytes] = {}
     arrays, steps = {}, []
     for number, step in enumerate(plan.steps):
         body = step.part if isinstance(step, MachineStep) else step.graph
@@ -148,8 +148,8 @@ def _summary(plan, files):
 # Reading
 
 
-def load_plan(folder):
-    """The :class:`Plan` in ``folder``.
+def load_plan(folder: str | Path) -> Plan:
+    """Reads the :class:`Plan` in ``folder``.
 
     Raises
     ------

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps to a program: places, instructions, tiles, the order of weight reads."""
+"""Compiler from steps to a program: buffer allocation, instructions, weight tiles, order of weight
+reads."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,14 +14,17 @@ from .emit import Emitter
 from .geometry import settle
 from .plan import make_plan
 from .program import RW, Program, schedule_weights
-from .step import BIAS_LANE, kinds
+from .step import BIAS_LANE, KernelStep, PoolStep, Step, kinds
+
+if TYPE_CHECKING:
+    from .planes import Planes
 
 __all__ = ["CompiledSteps", "compile_steps", "constant_vectors"]
 
 
 @dataclass(eq=False, kw_only=True)
 class CompiledSteps:
-    """A program and what it works on.
+    """A compiled program with its memory contents.
 
     Attributes
     ----------
@@ -33,18 +41,19 @@ class CompiledSteps:
     """
 
     program: Program
-    spans: list
+    spans: list[tuple[int, int]]
     tiles: np.ndarray
     constants: np.ndarray
-    homes: dict
+    homes: dict[str, tuple[int, Planes]]
     vectors: int
     far_vectors: int = 0
-    resident: set = field(default_factory=set)
+    resident: set[str] = field(default_factory=set)
     first_tile: int = 0
 
 
-def constant_vectors(count, n, packed=0):
-    """Vectors that biases are products of, and behind them ``packed`` of each kind."""
+def constant_vectors(count: int, n: int, packed: int = 0) -> np.ndarray:
+    """Constant vectors that biases are products of, and behind them ``packed`` of each kind, int8
+    [vectors, n]."""
     vector = np.full(n, BIAS_LANE, np.int8)
     vector[0] = 1
     found = [np.tile(vector, (count, 1))]
@@ -56,9 +65,18 @@ def constant_vectors(count, n, packed=0):
 
 
 def compile_steps(
-    steps, planes, *, inputs, stored, params, ahead=None, join="all", least=4, far=None
-):
-    """The program that makes all tensors of ``steps`` one after another.
+    steps: Sequence[Step | PoolStep | KernelStep],
+    planes: Mapping[str, Planes],
+    *,
+    inputs: Collection[str],
+    stored: Collection[str],
+    params: Mapping[str, Any],
+    ahead: int | None = None,
+    join: str = "all",
+    least: int = 4,
+    far: Collection[str] | None = None,
+) -> CompiledSteps:
+    """Compiles the steps of a network into one program.
 
     Parameters
     ----------

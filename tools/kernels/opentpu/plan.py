@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stays in the unified buffer and what goes through main memory."""
+"""Buffer plan: which tensors stay in the unified buffer and which are streamed through main
+memory."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ..inputs import KernelError
 from .buffer import Item, allocate
-from .chunks import chunks, needed, pool_lines, slot_rows
-from .step import KernelStep, PoolStep, kinds
+from .chunks import Chunk, chunks, needed, pool_lines, slot_rows
+from .step import KernelStep, PoolStep, Step, kinds
+
+if TYPE_CHECKING:
+    from .planes import Planes
 
 __all__ = ["FAR", "ONES", "Plan", "make_plan"]
 
@@ -24,7 +32,7 @@ FAR = 1 << 40
 
 @dataclass(eq=False, kw_only=True)
 class Plan:
-    """Places.
+    """Placement of a network's tensors, result of :func:`make_plan`.
 
     Attributes
     ----------
@@ -45,36 +53,41 @@ class Plan:
     kernels : names of the tensors that are tiles
     """
 
-    planes: dict
-    zeroed: set
-    base: dict = field(default_factory=dict)
-    home: dict = field(default_factory=dict)
-    parts: list = field(default_factory=list)
-    bands: list = field(default_factory=list)
-    scratch: dict = field(default_factory=dict)
+    planes: dict[str, Planes]
+    zeroed: set[str]
+    base: dict[str, int] = field(default_factory=dict)
+    home: dict[str, int] = field(default_factory=dict)
+    parts: list[list[Chunk]] = field(default_factory=list)
+    bands: list[int] = field(default_factory=list)
+    scratch: dict[tuple[Any, ...], int] = field(default_factory=dict)
     zeros: int = 0
     ones: int = 0
     packed: int = 0
     vectors: int = 0
     far_vectors: int = 0
-    kernels: set = field(default_factory=set)
+    kernels: set[str] = field(default_factory=set)
 
     @property
-    def constants(self):
+    def constants(self) -> int:
         """Constant vectors in all."""
         n = next(iter(self.planes.values())).n if self.packed else 0
         return self.ones + kinds(n) * self.packed
 
 
-def band_lines(step, source, parts, planes):
-    """Most lines of a source that a part of ``step`` needs."""
+def band_lines(
+    step: Step | PoolStep | KernelStep,
+    source: int,
+    parts: Sequence[Chunk],
+    planes: Mapping[str, Planes],
+) -> int:
+    """Greatest number of source lines that a chunk of ``step`` needs."""
     return max(
         (b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0
     )
 
 
-def band_size(lines, map_):
-    """Rows of ``lines`` lines of every block."""
+def band_size(lines: int, map_: Planes) -> int:
+    """Buffer rows that ``lines`` lines of every block occupy."""
     return map_.blocks * (map_.lead + lines * map_.pitch)
 
 
@@ -88,8 +101,18 @@ def _lives(steps):
     return lives
 
 
-def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1, far=None):
-    """Where everything lies.
+def make_plan(
+    steps: Sequence[Step | PoolStep | KernelStep],
+    planes: dict[str, Planes],
+    zeroed: set[str],
+    *,
+    inputs: Collection[str],
+    stored: Collection[str],
+    params: Mapping[str, Any],
+    least: int = 1,
+    far: Collection[str] | None = None,
+) -> Plan:
+    """Places all tensors of a network.
 
     Parameters
     ----------

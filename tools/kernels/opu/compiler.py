@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a network to a program: memory, tilings, order of instructions."""
+"""Compiler from a network to a program: memory, tilings, order of instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ....gateware.cores.opu.isa import ISA
 from ..inputs import KernelError
@@ -10,7 +15,10 @@ from .memory import Constants, Maps
 from .program import Compiled, LayerSpan, Placed
 from .target import Target
 from .tiles import border_pads
-from .tiling import candidates, check_tiling, widest
+from .tiling import Tiling, candidates, check_tiling, widest
+
+if TYPE_CHECKING:
+    from .graph import Network
 
 __all__ = ["compile_network"]
 
@@ -29,20 +37,20 @@ def _align(value, step=64):
 
 
 def compile_network(
-    network,
-    params,
+    network: Network,
+    params: Mapping[str, Any],
     *,
-    schedule=True,
-    group=None,
-    program_at=0,
-    memory=None,
-    tilings=None,
-    timing=None,
-    apart=False,
-    zeroed=False,
-    local=False,
-):
-    """Make the program of a network.
+    schedule: bool = True,
+    group: int | None = None,
+    program_at: int = 0,
+    memory: int | None = None,
+    tilings: Mapping[str, Tiling] | None = None,
+    timing: Timing | None = None,
+    apart: bool = False,
+    zeroed: bool = False,
+    local: bool = False,
+) -> Compiled:
+    """Compiles a network into a program for one build.
 
     Parameters
     ----------
@@ -105,7 +113,7 @@ def compile_network(
         layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers
     }
     for layer in network.layers:
-        if layer.name in (tilings or {}):
+        if tilings and layer.name in tilings:
             check_tiling(target, layer, group, writer.flat(layer), tilings[layer.name])
             chosen[layer.name] = tilings[layer.name]
     if schedule and target.overlaps:

@@ -3,6 +3,7 @@
 random."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 SIZE = 4096
 
 
-def test_polynomial_on_the_model():
+def test_polynomial_on_the_model() -> None:
     """y = 3 x^2 + 5 x - 7 of x = 12."""
     memory = np.zeros(SIZE, np.uint8)
     code = np.frombuffer(assemble(ROOM.software.SOFTWARE, PROGRAMS / "polynomial.s").data, np.uint8)
@@ -35,7 +36,7 @@ def test_polynomial_on_the_model():
     assert outcome.fault is None and memory[520:522].view("<i2")[0] == 3 * 12**2 + 5 * 12 - 7
 
 
-def programs(count, seed=6):
+def programs(count: int, seed: int = 6) -> Iterator[tuple[np.ndarray, dict[str, int]]]:
     """Random programs: mostly legal words, data at the edge of the window now and then, ends that
     are missing."""
     rng = random.Random(seed)
@@ -66,7 +67,7 @@ def programs(count, seed=6):
         )
 
 
-def test_gateware_equals_the_model():
+def test_gateware_equals_the_model() -> None:
     ended = set()
     with CoreBench(ROOM, preset="sim", beat_bytes=2, memory_size=SIZE) as bench:
         for k, (memory, registers) in enumerate(programs(200)):

@@ -41,7 +41,7 @@ class _Y(enum.Enum, shape=3):
 
 
 class Bounds(wiring.Component):
-    """Checks of a start, room for results, place and detail of a fault.
+    """Bounds checker: checks of a start, space for results, place and detail of a fault.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Bounds(wiring.Component):
         of the fault's detail what is no word of the program; word : Out(1), it is one
     """
 
-    def __init__(self, *, bits, rows):
+    def __init__(self, *, bits: int, rows: int) -> None:
         self.bits, self.rows = bits, rows
         super().__init__(
             {
@@ -97,7 +97,7 @@ class Bounds(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = self.bits
         x, y = Signal(bits, reset_less=True), Signal(bits, reset_less=True)

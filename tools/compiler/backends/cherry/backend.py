@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The back end of Cherry."""
+"""Cherry's implementation of the back-end interface."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
-from ..base import Backend, moved
+from ..base import Backend, Lowered, Verdict, moved
 from .decompose import machine_of
 from .reference.numeric import run_machine
 from .verdicts import verdict
 from .ways import lower_machine
+
+if TYPE_CHECKING:
+    from ...graph import Graph, Node
+    from ...quantised import Quantised
 
 __all__ = ["Cherry"]
 
@@ -20,15 +28,17 @@ _DESCRIPTOR = re.compile(r"^(\.(?:in|out) \w+ )(0x[0-9a-f]+)\b", re.M)
 
 
 class Cherry(Backend):
-    """Networks in Cherry's 18-bit floats: nothing is quantised."""
+    """Networks in Cherry's 18-bit floats, without quantisation."""
 
     isa = "cherry"
     floating = True
 
-    def verdict(self, graph, node):
+    def verdict(self, graph: Graph, node: Node) -> Verdict:
         return verdict(graph, node, self.params)
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
         graph = quantised.graph
         machine = machine_of(graph, self.params, keep=keep)
         held = run_machine(machine, inputs, 18 if self.params["acc_frac"] == 17 else 10)
@@ -49,13 +59,13 @@ class Cherry(Backend):
         )
         return np.ascontiguousarray(ref.read(array)).reshape(-1, *shape).astype(np.float32)
 
-    def lower(self, quantised, *, keep=False):
+    def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
         graph = quantised.graph
         return lower_machine(
             machine_of(graph, self.params, keep=keep), graph, self.params, self.memory_size, keep
         )
 
-    def twin(self, quantised, lowered, at):
+    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         def moved_line(found):
             # Descriptors hold addresses: those of constants stay.
             address = int(found[2], 16)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Works of operations that are done band by band."""
+"""Band scheduling: runs a chain of layers one strip of rows at a time, so that intermediate maps
+fit in the scratchpad."""
 
 from functools import partial
 
@@ -13,7 +14,7 @@ __all__ = ["BandWorks"]
 
 
 class BandWorks:
-    """Methods of :class:`~.works.Works`."""
+    """Mixin of :class:`~.works.Works` for band scheduling."""
 
     def _segment(self, end, number):
         """Operations up to ``end`` in ``number`` bands."""

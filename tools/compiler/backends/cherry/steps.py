@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Works packed into steps of a program list, and when DMA brings what each of them needs."""
+"""Packing of tasks into steps of a program list, and scheduling of the DMA that each step needs."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .places import Crowded, allocate
 from .schedule import transfer_cycles
+
+if TYPE_CHECKING:
+    from ....kernels.cherry.nests import Body
+    from .transfers import Transfer, Work
+    from .works import Works
 
 __all__ = ["Arrival", "Step", "Steps"]
 
@@ -14,38 +23,39 @@ _FEW = 256
 
 @dataclass(eq=False)
 class Arrival:
-    """Transfers into one buffer, in the in list of step ``at``, for step ``used``."""
+    """Transfers into one buffer, in the in list of step ``at``, for use in step ``used``."""
 
-    transfer: object
+    transfer: Transfer
     at: int
     used: int
 
     @property
-    def cycles(self):
+    def cycles(self) -> float:
+        """DMA cycles of the transfers."""
         return transfer_cycles(self.transfer)
 
 
 @dataclass(eq=False)
 class Step:
-    """A program: ``bodies`` are pairs (node, nests' body), of :attr:`works`."""
+    """One program; ``bodies`` are pairs (node, nests' body) of its :attr:`works`."""
 
-    works: list
-    bodies: list = field(default_factory=list)
-    outgoing: list = field(default_factory=list)
+    works: list[Work]
+    bodies: list[tuple[str, Body]] = field(default_factory=list)
+    outgoing: list[Transfer] = field(default_factory=list)
 
     @property
-    def ordered(self):
-        """What comes in has left with the step before."""
+    def ordered(self) -> bool:
+        """Whether its inputs are outputs of the step before, so that they cannot be prefetched."""
         return any(work.ordered for work in self.works)
 
     @property
-    def at_once(self):
-        """What leaves does so before the next program."""
+    def at_once(self) -> bool:
+        """Whether its outputs must be stored before the next program runs."""
         return any(work.at_once for work in self.works)
 
 
 class Steps:
-    """Steps of works, and what comes in.
+    """Steps of tasks, and their incoming transfers.
 
     Parameters
     ----------
@@ -56,20 +66,28 @@ class Steps:
     joining : bool, works that need little join the step before
     """
 
-    def __init__(self, made, bodies, fits, *, ahead, joining):
+    def __init__(
+        self,
+        made: Works,
+        bodies: Sequence[list[Body]],
+        fits: Callable[[list[Body]], bool],
+        *,
+        ahead: bool,
+        joining: bool,
+    ):
         self.made, self.ahead = made, ahead
-        self.steps, self.arrivals = [], []
+        self.steps: list[Step] = []
+        self.arrivals: list[Arrival] = []
         for work, mine in zip(made.works, bodies, strict=True):
             self._pack(work, [(work.nodes[-1], body) for body in mine], fits, joining)
+        begun: set[int] = set()  # identities of works
         for number, step in enumerate(self.steps):
             for work in step.works:
-                if getattr(work, "begun", None) is None:
-                    work.begun = True
+                if id(work) not in begun:
+                    begun.add(id(work))
                     self.arrivals += [
                         Arrival(transfer, number, number) for transfer in work.incoming
                     ]
-        for work in made.works:
-            del work.begun
 
     def _pack(self, work, mine, fits, joining):
         last = self.steps[-1] if self.steps else None
@@ -97,16 +115,16 @@ class Steps:
         # What leaves is complete after the last of its steps.
         self.steps[-1].outgoing += work.outgoing
 
-    def prefetched(self, number):
-        """Whether a step's image and in list come beside the program before."""
+    def prefetched(self, number: int) -> bool:
+        """Whether a step's image and in list are loaded beside the program before."""
         return (
             number > 0
             and not self.steps[number].ordered
             and (self.ahead or not any(a.at == number for a in self.arrivals))
         )
 
-    def deferred(self, number):
-        """Whether what leaves does so beside the next program."""
+    def deferred(self, number: int) -> bool:
+        """Whether a step's outputs are stored beside the next program."""
         step = self.steps[number]
         return (
             self.ahead
@@ -116,8 +134,8 @@ class Steps:
             and not self.steps[number + 1].ordered
         )
 
-    def place(self, elements):
-        """Gives all buffers addresses; raises Crowded."""
+    def place(self, elements: int) -> None:
+        """Assigns addresses to all buffers; raises Crowded."""
         last = len(self.steps) - 1
         for buffer in self.made.buffers:
             buffer.first = buffer.last = None
@@ -142,9 +160,9 @@ class Steps:
                 crowded.node, crowded.reason = names[-1], error.reason
             raise crowded from None
 
-    def hoist(self, elements, cycles):
-        """Brings things earlier where the program beside is too short for them, as far as there is
-        room; ``cycles``: of each step's program."""
+    def hoist(self, elements: int, cycles: Sequence[float]) -> None:
+        """Moves transfers to earlier steps if the program beside them is too short, as far as
+        memory allows; ``cycles``: of each step's program."""
         self.place(elements)
         if not self.ahead:
             return

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes Cherry runs, and how."""
+"""Support checks of Cherry."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ...graph import (
     Activation,
@@ -8,6 +11,7 @@ from ...graph import (
     Binary,
     Conv,
     Dense,
+    Graph,
     Gru,
     LayerNorm,
     Lstm,
@@ -41,8 +45,8 @@ _BINARY = ("add", "sub", "mul", "div")
 _REDUCES = ("mean", "sum", "max")
 
 
-def verdict(graph, node: Node, params):
-    """:class:`~quintet.tools.compiler.backends.base.Verdict` on a node for a build."""
+def verdict(graph: Graph, node: Node, params: Mapping[str, Any]) -> Verdict:
+    """Support check of a node for a build."""
     if not Decomposer.takes(node):
         return Verdict(NO, f"{node.kind}: no kernel")
     for tensor in (*node.inputs, node.output):
@@ -50,8 +54,8 @@ def verdict(graph, node: Node, params):
         if len(shape) > _AXES:
             return Verdict(
                 HOST,
-                f"{tensor} has {len(shape)} axes beside that of the inputs, at most {_AXES} "
-                f"are taken",
+                f"{tensor} has {len(shape)} axes beside that of the inputs: expected at most "
+                f"{_AXES}",
             )
     if isinstance(node, Reduce) and node.function == "argmax":
         return Verdict(HOST, "argmax: no instruction gives an element's number")

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Ways of laying out a network in the scratchpad and in time, of which the quickest that fits is
-taken."""
+"""Search over candidate schedules: memory layouts and orders of a network, of which the fastest
+that fits is chosen."""
 
-from ..base import LoweringError
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..base import Lowered, LoweringError
 from .bands import rows_apart
 from .lowering import Lowering
 from .transfers import Arrays
+
+if TYPE_CHECKING:
+    from ...graph import Graph
+    from .machine import Machine
 
 __all__ = ["lower_machine"]
 
@@ -17,9 +26,11 @@ _TURNS = 12
 _LONG = 4000
 
 
-def lower_machine(machine, graph, params, memory_size, keep):
-    """:class:`~..base.Lowered` of a machine: the quickest of some ways that fit; raises
-    LoweringError where none does."""
+def lower_machine(
+    machine: Machine, graph: Graph, params: Mapping[str, Any], memory_size: int, keep: bool
+) -> Lowered:
+    """Lowers a :class:`~.machine.Machine` by the fastest candidate schedule that fits; raises
+    LoweringError if none fits."""
     arrays = Arrays()
 
     def way(most, ahead, spread, segments=()):
@@ -28,7 +39,7 @@ def lower_machine(machine, graph, params, memory_size, keep):
         )
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
-    failed = []
+    failed: list[LoweringError] = []
     found = _whole(way, spreads[0], failed)
     if not found:
         found = [plan for spread in spreads[1:] for plan in _whole(way, spread, failed)]
@@ -97,15 +108,17 @@ def _better(found, machine, way):
     return best
 
 
-def in_bands(machine, tight):
-    """Segments of operations that are done in bands so that everything fits; ``None`` where none
-    do.
+def in_bands(
+    machine: Machine, tight: Callable[[list[tuple[int, int, int]]], int | None]
+) -> list[tuple[int, int, int]] | None:
+    """Chooses segments of operations to run in bands so that everything fits: list of (first
+    operation, end, number of bands); ``None`` if no choice fits.
 
     ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if
     it is nowhere.
     """
     apart = [rows_apart(operation) for operation in machine.operations]
-    segments = []
+    segments: list[tuple[int, int, int]] = []
     for _ in range(_TURNS):
         at = tight(segments)
         if at is None:

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations as works: where their values lie, what DMA brings for them and takes away."""
+"""Tasks of the operations: placement of their values, and their DMA transfers."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from .bandworks import BandWorks
-from .emit import cuts, packed_weights
-from .machine import Chain, Product, Ref, Regroup, Value
+from .emit import Emitter, cuts, packed_weights
+from .machine import Chain, Machine, Product, Ref, Regroup, Value
 from .operations import streamed
 from .places import Buffer, Place, borders, geometry
-from .transfers import MOST, Transfer, Work, moved, whole
+from .transfers import MOST, Arrays, Main, Transfer, Work, moved, whole
 
 __all__ = ["Works"]
 
@@ -19,7 +22,7 @@ _PIECE = 8192
 
 
 class Works(BandWorks):
-    """Works of a machine's operations, in order.
+    """The tasks of a network's operations, in order.
 
     Parameters
     ----------
@@ -37,7 +40,18 @@ class Works(BandWorks):
     arrays : dict, tensor name -> address of its array in main memory, fp32, C order
     """
 
-    def __init__(self, machine, params, *, keep, most, spread, main, arrays, segments=()):
+    def __init__(
+        self,
+        machine: Machine,
+        params: Mapping[str, Any],
+        *,
+        keep: bool,
+        most: int,
+        spread: bool,
+        main: Main,
+        arrays: Arrays,
+        segments: Sequence[tuple[int, int, int]] = (),
+    ):
         self.machine, self.params, self.keep, self.most, self.spread, self.main = (
             machine,
             params,
@@ -47,17 +61,22 @@ class Works(BandWorks):
             main,
         )
         self.arrays_of = arrays
-        self.works, self.places, self.buffers, self.fills, self.arrays = [], {}, [], [], {}
-        self._weights, self._surrounded = {}, set()
+        self.works: list[Work] = []
+        self.places: dict[Value, Place] = {}
+        self.buffers: list[Buffer] = []
+        self.fills: list[Transfer] = []
+        self.arrays: dict[str, int] = {}
+        self._weights: dict[Any, Any] = {}
+        self._surrounded: set[Value] = set()
         self._everything_wanted = [
             (name, machine.values[name]) for name in (machine.values if keep else machine.outputs)
         ]
         for name, value in machine.inputs.items():
             self.arrays[name] = main.take(4 * value.size)
-        self._remaining = {}
+        self._remaining: dict[Value, int] = {}
         for operation in machine.operations:
             self._remaining[operation.out.value] = self._remaining.get(operation.out.value, 0) + 1
-        self._uses = {}
+        self._uses: dict[Any, Any] = {}
         for number, operation in enumerate(machine.operations):
             for ref in operation.refs():
                 self._uses[ref.value] = number
@@ -72,14 +91,15 @@ class Works(BandWorks):
                 self._number += 1
         self._leave_unmade()
 
-    def buffer(self, size, what):
+    def buffer(self, size: int, what: str) -> Buffer:
         # The last tile of a narrow view may reach three elements further.
+        """Adds a buffer."""
         found = Buffer(size + 3 + -(size + 3) % 4, what)
         self.buffers.append(found)
         return found
 
-    def place(self, value, work, surrounded=True):
-        """Where a value lies; the first that asks brings it, and surrounds it if it is to."""
+    def place(self, value: Value, work: Work, surrounded: bool = True) -> None:
+        """Places a value on its first use by ``work``, with its loads and its border."""
         if value not in self.places:
             self._lay(value)
             if value.data is not None:
@@ -91,11 +111,14 @@ class Works(BandWorks):
             if any(value.border) and (surrounded or value.name in self.machine.inputs):
                 self._surrounded.add(value)
                 filler = Ref.of(self._filler(value.around, work))
-                before = work.emit or (lambda emitter: None)
-                work.emit = lambda emitter: (
-                    emitter.fill(borders(value, self.places[value]), filler),
-                    before(emitter),
-                )
+                before = work.emit
+
+                def surround(emitter: Emitter) -> None:
+                    emitter.fill(borders(value, self.places[value]), filler)
+                    if before is not None:
+                        before(emitter)
+
+                work.emit = surround
         work.buffers.add(self.places[value].buffer)
 
     def _lay(self, value):

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine's side of the compiler."""
+"""IMAGine's implementation of the back-end interface."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,10 +14,10 @@ from ....kernels.imagine.template import (
 )
 from ....kernels.inputs import KernelError
 from ....text import plain_name
-from ...graph import Conv, Dense, Lstm
+from ...graph import Conv, Dense, Graph, Lstm, Node
 from ...layout import Digit, Layout
 from ...planes import BitPlanes
-from ...quantised import Arithmetic
+from ...quantised import Arithmetic, Quantised
 from ..base import (
     DECOMPOSED,
     HOST,
@@ -40,15 +42,14 @@ _WORD = 2.05
 
 
 class IMAGineBackend(Backend):
-    """Dense layers of whole numbers; sums wrap, so that scales leave room above what calibration
-    has seen."""
+    """Integer dense layers; sums wrap, so scales leave headroom above the calibrated range."""
 
     isa = "imagine"
     #: What lies between dense layers is the host's by the machine's design, since results leave the
     #: array anyway.
     host_free = True
 
-    def verdict(self, graph, node):
+    def verdict(self, graph: Graph, node: Node) -> Verdict:
         if isinstance(node, Dense):
             return (
                 Verdict(NATIVE)
@@ -58,14 +59,16 @@ class IMAGineBackend(Backend):
         if isinstance(node, Conv):
             if node.groups > 1:
                 return Verdict(
-                    NO, f"groups = {node.groups}: the array multiplies whole matrices; 1 is taken"
+                    NO,
+                    f"groups = {node.groups}: expected 1, since the array multiplies whole "
+                    f"matrices",
                 )
             positions = int(np.prod(graph.shape(node.output)[:-1]))
             if positions > MOST_POSITIONS:
                 return Verdict(
                     NO,
-                    f"{positions} positions, each a matrix times a vector: at most "
-                    f"{MOST_POSITIONS} are taken",
+                    f"{positions} positions, each a matrix times a vector: expected at most "
+                    f"{MOST_POSITIONS}",
                 )
             return Verdict(
                 DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector"
@@ -73,18 +76,18 @@ class IMAGineBackend(Backend):
         if isinstance(node, Lstm):
             steps = graph.shape(node.inputs[0])[0]
             if steps > MOST_STEPS:
-                return Verdict(NO, f"{steps} steps: at most {MOST_STEPS} are taken")
+                return Verdict(NO, f"{steps} steps: expected at most {MOST_STEPS}")
             return Verdict(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
         return Verdict(HOST, "between layers the values are on the host")
 
-    def prepare(self, graph):
+    def prepare(self, graph: Graph) -> Graph:
         return prepared(graph)
 
-    def split(self, graph):
-        """A program a layer: results pass through the host."""
+    def split(self, graph: Graph) -> list[Graph]:
+        """Splits into one program per layer: results pass through the host."""
         return [graph.part([node]) for node in graph.nodes]
 
-    def arithmetic(self, graph, node):
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         width = self.params["reg_width"]
         return Arithmetic(
             bits=width,
@@ -114,7 +117,9 @@ class IMAGineBackend(Backend):
             name=plain_name(node.name),
         )
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
         graph, values = (
             quantised.graph,
             {name: np.asarray(v, np.int64) for name, v in inputs.items()},
@@ -140,12 +145,12 @@ class IMAGineBackend(Backend):
 
     # Programs
 
-    def lower(self, quantised, *, keep=False):
+    def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
         return self.lower_all([quantised])[0]
 
-    def lower_all(self, parts, images=1):
-        """Programs of all ``parts``, side by side in memory; where all weights fit the array they
-        are loaded once, by a program before the first."""
+    def lower_all(self, parts: Sequence[Quantised], images: int = 1) -> list[Lowered]:
+        """Lowers all ``parts``, side by side in memory; if all weights fit the array they are
+        loaded once, by a setup program."""
         if not parts:
             return []
         nodes = [self._only(part) for part in parts]
@@ -168,7 +173,7 @@ class IMAGineBackend(Backend):
             )
         return found
 
-    def twin(self, quantised, lowered, at):
+    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         # Inputs are words of the program, which lies anywhere.
         by = at - lowered.program_at
         return moved(lowered, by, ("program_address", "output_at", "output_limit"), program_at=at)

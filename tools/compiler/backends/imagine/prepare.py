@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network in IMAGine's form: matrices times vectors, and what the host does between them."""
+"""Legalisation for IMAGine: matrix-vector products for the core, and host nodes between them."""
 
 import numpy as np
 
@@ -52,9 +52,9 @@ class _Writer:
         return name
 
 
-def prepared(graph):
-    """A new graph: activations beside their layers, convolutions as gathered matrices, LSTM cells
-    step by step."""
+def prepared(graph: Graph) -> Graph:
+    """Legalises a graph (returns a new one): separate activations, convolutions as im2col products,
+    LSTM cells unrolled."""
     writer = _Writer(graph)
     for node in graph.nodes:
         if isinstance(node, Conv):

@@ -1,43 +1,56 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU behind the compiler's back-end contract."""
+"""OpenTPU's implementation of the back-end interface."""
 
-from ..base import Backend, moved
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import Backend, Lowered, Verdict, moved
 from .lower import lower, most_images
 from .numbers import arithmetic
 from .prepare import prepare
 from .reference import run
 from .verdicts import verdict
 
+if TYPE_CHECKING:
+    from ...graph import Graph, Node
+    from ...quantised import Arithmetic, Quantised
+
 __all__ = ["OpenTpu"]
 
 
 class OpenTpu(Backend):
-    """OpenTPU: everything is a sum of products of tiles over shifted maps, a shift and a saturation
+    """OpenTPU: layers are sums of products of tiles over shifted maps, with shift and saturation
     (docs/cores/opentpu-kernels.md)."""
 
     isa = "opentpu"
 
-    def verdict(self, graph, node):
+    def verdict(self, graph: Graph, node: Node) -> Verdict:
         return verdict(graph, node, self.params)
 
-    def prepare(self, graph):
+    def prepare(self, graph: Graph) -> Graph:
         return prepare(graph)
 
-    def arithmetic(self, graph, node):
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         return arithmetic(node, self.params["n"])
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
         return run(quantised, inputs, keep)
 
-    def most_images(self, graph):
-        """Inputs that a run of a prepared graph may work on."""
+    def most_images(self, graph: Graph) -> int:
+        """Greatest batch size of a run of a legalised graph."""
         return most_images(graph, self.params)
 
-    def lower(self, quantised, *, keep=False, images=1):
-        """As the base; ``images`` inputs a run, up to :meth:`most_images`."""
+    def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
+        """As the base; ``images``: batch size, up to :meth:`most_images`."""
         return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
 
-    def twin(self, quantised, lowered, at):
+    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         # Programs address vectors within a region, its constant ones included; tensors that are
         # tiles lie in that of the weights as well.
         if lowered.registers["weights_base"] == lowered.registers["hostmem_base"]:

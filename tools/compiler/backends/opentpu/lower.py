@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program, constants and places of a network."""
+"""Lowering of a quantised network to program, constants and memory layout."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.tools.kernels.inputs import KernelError
@@ -11,12 +15,15 @@ from quintet.tools.kernels.opentpu.compiler import compile_steps
 from quintet.tools.kernels.opentpu.geometry import JOINS
 from quintet.tools.kernels.opentpu.timing import main_memory
 
-from ...graph import MatMul
+from ...graph import Graph, MatMul
 from ...layout import Digit, Layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .memory_map import maps_of, plain_map
 from .shapes import StoredError, axes_of, stored_shapes
 from .steps import Steps
+
+if TYPE_CHECKING:
+    from ...quantised import Quantised
 
 __all__ = ["lower", "most_images"]
 
@@ -29,8 +36,8 @@ _FAR_TRIES = 8
 _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
 
 
-def most_images(graph, params):
-    """Inputs that one run may work on: several where every tensor is a vector, so that each tile is
+def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
+    """Greatest batch size of a run: more than one if every tensor is a vector, so that each tile is
     read once for all."""
     vectors = all(
         shape[:2] == (1, 1) for shape in stored_shapes(graph, params["n"]).values()
@@ -43,9 +50,16 @@ def _multiplies(graph):
     return any(isinstance(node, MatMul) for node in graph.nodes)
 
 
-def lower(quantised, params, memory_size, keep=False, images=1, memory=None):
-    """The shortest of some programs: lines along the maps' rows or along their columns, of one
-    length where one map is made of another or not."""
+def lower(
+    quantised: Quantised,
+    params: Mapping[str, Any],
+    memory_size: int,
+    keep: bool = False,
+    images: int = 1,
+    memory: Mapping[str, Any] | None = None,
+) -> Lowered:
+    """Lowers a network by the fastest of some candidate schedules: lines along the maps' rows or
+    columns, with line lengths shared between maps or not."""
     if not 1 <= images <= most_images(quantised.graph, params):
         raise LoweringError(
             f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}"
@@ -55,7 +69,9 @@ def lower(quantised, params, memory_size, keep=False, images=1, memory=None):
         shape[0] == shape[1] or 1 in shape[:2]
         for shape in stored_shapes(quantised.graph, params["n"]).values()
     )
-    seen, candidates, failed = main_memory(memory or {}), [], None
+    seen = main_memory(memory or {})
+    candidates: list[_Candidate] = []
+    failed: LoweringError | None = None
     for swap in (False,) if flat else (False, True):
         for join in JOINS:
             try:
@@ -64,7 +80,7 @@ def lower(quantised, params, memory_size, keep=False, images=1, memory=None):
                 )
             except LoweringError as error:
                 failed = failed or error
-    if not candidates:
+    if failed is not None and not candidates:
         raise failed
     return _with_far(min(candidates, key=_cycles))
 

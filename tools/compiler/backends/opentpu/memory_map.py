@@ -8,12 +8,19 @@ array's work saves nothing, so that every layer leaves as many of its tiles to t
 hides; the timing model of the whole program chooses between the maps that result.
 """
 
-from collections import Counter
-from dataclasses import dataclass, replace
+from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quintet.tools.kernels.opentpu.compiler import CompiledSteps
 from quintet.tools.kernels.opentpu.plan import FAR
 from quintet.tools.kernels.opentpu.program import RW, Program
-from quintet.tools.kernels.opentpu.timing import word_times
+from quintet.tools.kernels.opentpu.timing import Memory, word_times
 
 __all__ = ["MemoryMap", "align", "maps_of", "plain_map"]
 
@@ -21,7 +28,7 @@ __all__ = ["MemoryMap", "align", "maps_of", "plain_map"]
 _SHARES = (0.0, 0.5, 0.75, 1.0)
 
 
-def align(address, step=64):
+def align(address: int, step: int = 64) -> int:
     """The next multiple of ``step``."""
     return -(-address // step) * step
 
@@ -50,19 +57,19 @@ class MemoryMap:
     host: int
     host_end: int
     tiles_at: int
-    tiles: object
+    tiles: np.ndarray
     weights: int
     far: int
     end: int
-    times: tuple
+    times: tuple[float, ...]
     cycles: float
 
-    def vector(self, home):
+    def vector(self, home: int) -> int:
         """Number of the host vector that the plan calls ``home``."""
         return home - self.far if home >= FAR else home
 
 
-def plain_map(compiled, params, memory):
+def plain_map(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory) -> MemoryMap:
     """Program, host vectors and tiles one behind another, from address 0."""
     n = params["n"]
     size = 14 * len(compiled.program.words)
@@ -89,10 +96,10 @@ def plain_map(compiled, params, memory):
     )
 
 
-def maps_of(compiled, params, memory):
+def maps_of(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory) -> list[MemoryMap]:
     """Maps of a network that the on-chip memory does not hold, compiled with ``far``; the program
     first or last, with several choices of the tiles that go beyond the border."""
-    orders = {}
+    orders: dict[tuple[int, ...], float] = {}
     for share in _SHARES:
         order = tuple(_tile_order(compiled, params, memory, share))
         orders.setdefault(order, share)
@@ -110,7 +117,7 @@ def _tile_order(compiled, params, memory, share):
     times, total = word_times(words, params, fast)
     uses = Counter(word.addr for word in words if word.opcode == RW)
     more = memory.cycles(size) - memory.on_chip.cycles(size)
-    hidden = set()
+    hidden: set[int] = set()
     for begin, end in compiled.spans:
         last = times[end] if end < len(words) else total
         room = share * (last - times[begin] - _port_cycles(words[begin:end], params, memory))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A graph in OpenTPU's form: sums of products, window maxima, reshapes, and activations that a step
-of their own makes."""
+"""Legalisation for OpenTPU: sums of products, max pooling, reshapes, and separate activation
+steps."""
 
 from dataclasses import replace
 
@@ -12,10 +12,10 @@ from ..products import join_turned
 __all__ = ["prepare"]
 
 
-def prepare(graph):
-    """A new graph: what multiplies by constants is a convolution or dense layer, a mean is an
-    average of a window; activations that no instruction follows up with stand by themselves.
-    Tensors that stay keep their names."""
+def prepare(graph: Graph) -> Graph:
+    """Legalises a graph (returns a new one): multiplication by constants becomes a convolution or
+    dense layer, a mean an average pooling; activations that cannot be fused become nodes. Tensors
+    that stay keep their names."""
     graph = join_turned(graph)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes OpenTPU runs, and how; what stands in the way of the others."""
+"""Support checks of OpenTPU."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
@@ -48,7 +50,7 @@ def _activated(node):
         return (
             None
             if 0 <= activation.alpha <= 1
-            else f"slope {activation.alpha} of a leaky relu, 0 to 1 are taken"
+            else f"slope {activation.alpha} of a leaky relu: expected 0 to 1"
         )
     if activation.function == "clip":
         return (
@@ -73,25 +75,25 @@ def _binary(graph, node, params):
             and constant.shape[-1] != flow[-1]
         ):
             return Verdict(
-                HOST, f"constant of shape {constant.shape}, one number or one a channel are taken"
+                HOST, f"constant of shape {constant.shape}: expected one number or one per channel"
             )
         if node.function == "div" and constants[0]:
             return Verdict(HOST, "a constant divided by a tensor")
         return Verdict(DECOMPOSED, "diagonal tiles")
     if node.function not in ("add", "sub"):
-        return Verdict(HOST, f"{node.function} of two tensors; add and sub are taken")
+        return Verdict(HOST, f"{node.function} of two tensors: expected add or sub")
     stored = stored_shapes(graph, params["n"])
     if a != b or stored[node.inputs[0]] != stored[node.inputs[1]]:
-        return Verdict(HOST, f"shapes {a} and {b}, equal ones are taken")
+        return Verdict(HOST, f"shapes {a} and {b}: expected equal ones")
     return Verdict(DECOMPOSED, "unit tiles times a factor")
 
 
 def _max_pool(graph, node, params):
     if node.dilation != (1, 1):
-        return Verdict(HOST, f"dilation {node.dilation} of a window, 1 is taken")
+        return Verdict(HOST, f"dilation {node.dilation} of a window: expected 1")
     if max(node.window) > _LONGEST_WINDOW or max(node.stride) > 255:
         return Verdict(
-            HOST, f"window {node.window}, up to {_LONGEST_WINDOW} x {_LONGEST_WINDOW} are taken"
+            HOST, f"window {node.window}: expected up to {_LONGEST_WINDOW} x {_LONGEST_WINDOW}"
         )
     if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
         return Verdict(HOST, f"padding {node.padding} as wide as the window")
@@ -124,7 +126,7 @@ def _activation(graph, node, params):
 
 def _concat(graph, node, params):
     if node.axis % len(graph.shape(node.output)) != len(graph.shape(node.output)) - 1:
-        return Verdict(HOST, f"axis {node.axis}, the last one (channels) is taken")
+        return Verdict(HOST, f"axis {node.axis}: expected the last one (channels)")
     constants = [name for name in node.inputs if graph.tensors[name].data is not None]
     if constants:
         return Verdict(HOST, f"joins the constant {constants[0]}: expected computed tensors only")
@@ -146,14 +148,14 @@ def _pad(graph, node, params):
             HOST, f"padding {node.before}, {node.after}, rows and columns of a map are padded"
         )
     if node.value != 0:
-        return Verdict(HOST, f"padding with {node.value}, 0 is taken")
+        return Verdict(HOST, f"padding with {node.value}: expected 0")
     return Verdict(DECOMPOSED, "unit tiles, shifted")
 
 
 def _matmul(graph, node, params):
     reason = against_product(graph, node)
     if reason is None and len(graph.shape(node.output)) > 2:
-        reason = f"{graph.shape(node.output)[0]} products of matrices, one is taken"
+        reason = f"{graph.shape(node.output)[0]} products of matrices: expected one"
     if reason:
         return Verdict(HOST, reason)
     stored = stored_shapes(graph, params["n"])
@@ -194,7 +196,7 @@ def _reduce(graph, node, params):
         or stored_shapes(graph, params["n"])[node.inputs[0]] != shape
     ):
         return Verdict(
-            HOST, f"{node.function} over axes {node.axes}, a mean over rows and columns is taken"
+            HOST, f"{node.function} over axes {node.axes}: expected a mean over rows and columns"
         )
     return Verdict(DECOMPOSED, "one product a position")
 
@@ -239,8 +241,8 @@ def _boards_with_norm():
     return found
 
 
-def verdict(graph, node, params):
-    """:class:`~..base.Verdict` on a node for build parameters ``params``."""
+def verdict(graph: g.Graph, node: g.Node, params: Mapping[str, Any]) -> Verdict:
+    """Support check of a node for build parameters ``params``."""
     if not params["ext_norm"]:
         return Verdict(
             NO,
@@ -262,7 +264,7 @@ def verdict(graph, node, params):
         for name in (*node.inputs, node.output):
             if len(graph.shape(name)) not in (1, 2, 3) and graph.tensors[name].data is None:
                 return Verdict(
-                    HOST, f"tensor {name} of {len(graph.shape(name))} axes, 1 to 3 are taken"
+                    HOST, f"tensor {name} of {len(graph.shape(name))} axes: expected 1 to 3"
                 )
         maps = [
             name

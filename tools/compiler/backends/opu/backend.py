@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU: convolutions with 8-bit weights, sums of 16 bits that saturate at every tap."""
+"""OPU's implementation of the back-end interface: convolutions with 8-bit weights, 16-bit sums that
+saturate at every tap."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -8,9 +11,9 @@ import numpy as np
 from .....gateware.cores.opu.types import type_set
 from ....kernels.opu.emitter import REGION_MAPS
 from ....kernels.opu.reference import run_layer
-from ...graph import AveragePool, Binary, Concat, Conv, Dense, MatMul, Reduce
-from ...quantised import Arithmetic
-from ..base import Backend, moved
+from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, Node, Reduce, Tensor
+from ...quantised import Arithmetic, Quantised
+from ..base import Backend, Lowered, Verdict, moved
 from .form import Form
 from .lowering import lower_network
 from .network import Builder
@@ -30,25 +33,32 @@ _MOST_IMAGES = 64
 
 
 class OpuBackend(Backend):
-    """Back end of the OPU, for every build with its pipelined or its small engine."""
+    """Back end of the OPU, for builds with its pipelined or its small engine."""
 
     isa = "opu"
 
-    def __init__(self, *, params, memory_size, memory=None):
+    def __init__(
+        self,
+        *,
+        params: Mapping[str, Any],
+        memory_size: int,
+        memory: Mapping[str, int | str] | None = None,
+    ):
         super().__init__(params=params, memory_size=memory_size, memory=memory)
         self.types = type_set(params)
-        self._forms = WeakKeyDictionary()  # Tensor -> Form of the graph that it was last met in
+        # Tensor -> Form of the graph that it was last met in
+        self._forms: WeakKeyDictionary[Tensor, Form] = WeakKeyDictionary()
 
-    def verdict(self, graph, node):
+    def verdict(self, graph: Graph, node: Node) -> Verdict:
         return verdict(graph, node)
 
-    def prepare(self, graph):
+    def prepare(self, graph: Graph) -> Graph:
         return prepare(graph, self.apart)
 
-    def form(self, graph):
-        """The :class:`Form` of a prepared graph on this build; of a part of a graph whose form is
-        known, on the same tensors, that of the whole: a node gives the same by itself as within its
-        network."""
+    def form(self, graph: Graph) -> Form:
+        """The :class:`Form` of a legalised graph on this build. For a subgraph of a graph whose
+        form is known, on the same tensors, it is the whole graph's: a node gives the same results
+        by itself as within its network."""
         names = {name for node in graph.nodes for name in (*node.inputs, node.output)} | {
             port.tensor for port in graph.inputs
         }
@@ -60,7 +70,7 @@ class OpuBackend(Backend):
             self._forms.update(dict.fromkeys(tensors, form))
         return form
 
-    def arithmetic(self, graph, node):
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         types = self.types
         common = {"bits": types.ifm, "out_bits": (types.ifm,)}
         if isinstance(node, Conv | Dense):
@@ -89,7 +99,7 @@ class OpuBackend(Backend):
         several = isinstance(node, Binary | Concat)
         return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, **common)
 
-    def partial_sums(self, graph, node, values):
+    def partial_sums(self, graph: Graph, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
 
@@ -97,7 +107,9 @@ class OpuBackend(Backend):
         form = self.form(quantised.graph)
         return form, Builder(quantised, form, self.types.name, fuse, images)
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
         graph = quantised.graph
         form, built = self._built(quantised, fuse=False)
         values = {}
@@ -133,22 +145,22 @@ class OpuBackend(Backend):
             for name, tensor in wanted.items()
         }
 
-    def stages(self, quantised, *, keep=False):
-        """Parts of a network, one after the other, each of which main memory holds: the outputs of
-        one are inputs of later ones. One part, the network itself, where it holds that. Raises
+    def stages(self, quantised: Quantised, *, keep: bool = False) -> list[Quantised]:
+        """Splits a network into consecutive parts that main memory can hold; the outputs of one are
+        inputs of later ones. One part, the network itself, if it fits. Raises
         :class:`LoweringError`."""
         return stages(quantised, lambda part: self.lower(part, keep=keep))
 
-    def most_images(self, graph):
+    def most_images(self, graph: Graph) -> int:
         return _MOST_IMAGES
 
-    def lower(self, quantised, *, keep=False, images=1):
-        """``images``: inputs that one run works on, layer by layer, so that weights are loaded once
-        for all of them."""
+    def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
+        """As the base; ``images``: batch size of a run, layer by layer, so that weights are loaded
+        once for all inputs."""
         form, built = self._built(quantised, not keep, images)
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)
 
-    def twin(self, quantised, lowered, at):
+    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         # Programs address maps within a region.
         register = f"region_base[{REGION_MAPS}]"
         return moved(

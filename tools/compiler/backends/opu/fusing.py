@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that ``store`` does for the convolution before them: adding a residual, largest of a
-window. The numbers are the same either way."""
+"""Operator fusion into the ``store`` of a convolution: residual addition and max pooling. Results
+are the same either way."""
 
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ __all__ = ["Fusing", "Joined"]
 
 
 class Joined(NamedTuple):
-    """A sum done by the ``store`` of the convolution ``main``; ``other``: name of what is added;
+    """A sum fused into the ``store`` of the convolution ``main``; ``other``: name of the addend;
     ``order`` as ``@post`` numbers it."""
 
     main: Conv
@@ -19,7 +19,7 @@ class Joined(NamedTuple):
 
 
 class Fusing:
-    """What is done together.
+    """Fusion decisions for a graph.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Fusing:
         self._graph, kept = graph, graph.kept()
         makers = {node.output: node for node in graph.nodes}
         # Tensors of which nobody but the next node knows.
-        counts = {}
+        counts: dict[str, int] = {}
         for node in graph.nodes:
             for name in node.inputs:
                 counts[name] = counts.get(name, 0) + 1

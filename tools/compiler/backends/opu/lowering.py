@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network of the kernel library as a program of the compiler, with its memory and what each node
-takes."""
+"""Lowering of a kernel-library network to a program with its memory and cost per node."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from .....gateware.cores.opu.isa import ISA
 from .....gateware.cores.opu.model.sequence import Sequence
@@ -11,14 +14,21 @@ from ....kernels.opu import SDRAM, KernelError, compile_network, estimate
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .placing import grid_layout, layout_of
 
+if TYPE_CHECKING:
+    from ...graph import Graph
+    from .form import Form
+    from .network import Builder
+
 __all__ = ["lower_network"]
 
 #: Most bytes of maps that are kept apart so that they stay zero, a share of main memory.
 _APART = 0.75
 
 
-def lower_network(graph, form, built, params, memory_size):
-    """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`."""
+def lower_network(
+    graph: Graph, form: Form, built: Builder, params: Mapping[str, Any], memory_size: int
+) -> Lowered:
+    """The :class:`Lowered` program of a Builder's network; raises :class:`LoweringError`."""
     compiled, apart = _compiled(built, params, memory_size)
 
     def placed(name):

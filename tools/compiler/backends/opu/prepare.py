@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A graph in the machine's own form: what works channel by channel with constants becomes a layer
-with weights."""
+"""Legalisation for the OPU: channelwise operations with constants become layers with weights."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -14,9 +14,9 @@ from .verdicts import constant_of, is_limit
 __all__ = ["prepare"]
 
 
-def prepare(graph, apart=()):
-    """A new graph; tensors keep their names. ``apart``: names of layers whose clip stands by
-    itself."""
+def prepare(graph: Graph, apart: Collection[str] = ()) -> Graph:
+    """Legalises a graph (returns a new one); tensors keep their names. ``apart``: names of layers
+    whose clip stays unfused."""
     graph = with_own_scales(_without_limits(join_turned(graph)), apart)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:

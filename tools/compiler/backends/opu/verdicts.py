@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which nodes the machine runs, and what stands in the way of the others."""
+"""Support checks of the OPU."""
 
 from functools import singledispatch
 
@@ -13,6 +13,7 @@ from ...graph import (
     Concat,
     Conv,
     Dense,
+    Graph,
     Gru,
     LayerNorm,
     Lstm,
@@ -45,8 +46,8 @@ _MOST_EMPTY = 64
 _YES = Verdict(NATIVE)
 
 
-def verdict(graph, node):
-    """:class:`Verdict` on ``node``: every reason, one after the other."""
+def verdict(graph: Graph, node: Node) -> Verdict:
+    """Support check of ``node``: all reasons against it, one after the other."""
     reasons = [
         f"{name} has {len(shape)} axes, at most 3 (rows, columns, channels)"
         for name in (*node.inputs, node.output)
@@ -95,8 +96,8 @@ def _activation(node):
     return [f"{node.function}, this machine has relu, leaky relu of slope 0.125 and clip"]
 
 
-def is_limit(node):
-    """Whether it is the smaller of its input and a number."""
+def is_limit(node: Activation | None) -> bool:
+    """Whether a node is the minimum of its input and a number."""
     return (
         isinstance(node, Activation)
         and node.function == "clip"
@@ -156,15 +157,17 @@ def _(node: Activation, graph):
     return Verdict(HOST, _activation(node)[0])
 
 
-def constant_of(graph, node):
-    """(index of the operand that flows, constant) of a Binary with a constant that is one number,
-    or one a channel; else ``None``."""
+def constant_of(graph: Graph, node: Binary) -> tuple[int, np.ndarray] | None:
+    """(index of the activation operand, constant) of a Binary with one constant that is a number or
+    one per channel; else ``None``."""
     found = [graph.tensors[name].data for name in node.inputs]
     if len([c for c in found if c is not None]) != 1:
         return None
     flowing = 0 if found[0] is None else 1
     values = found[1 - flowing]
     channels = graph.shape(node.inputs[flowing])[-1:]
+    if values is None:
+        return None
     if values.size != 1 and not (values.shape[-1:] == channels and values.size == channels[0]):
         return None
     return (
@@ -217,8 +220,8 @@ def _(node: Affine, graph):
     )
 
 
-def is_positive(graph, name):
-    """Whether a tensor is never negative, as far as the nodes that made it say."""
+def is_positive(graph: Graph, name: str) -> bool:
+    """Whether a tensor is never negative, as far as the nodes that made it guarantee."""
     node = graph.maker(name)
     if node is None:
         return False
@@ -234,15 +237,16 @@ def is_positive(graph, name):
     return isinstance(node, Softmax) and not node.log
 
 
-def window_strides(graph, node):
-    """Strides of a pooling's window; one that is larger than the machine's is as good as its
-    largest where there is one result only."""
+def window_strides(graph: Graph, node: AveragePool | MaxPool) -> tuple[int, int]:
+    """Strides of a pooling's window; a stride greater than the core's maximum is replaced by it
+    where there is only one result."""
     shape, results = graph.shape(node.inputs[0]), graph.shape(node.output)
     lengths = [shape[a] + node.padding[a] + node.padding[a + 2] for a in (0, 1)]
-    return tuple(
+    rows, columns = (
         _MOST_STRIDE if s > _MOST_STRIDE and n == 1 and k + _MOST_STRIDE > length else s
         for s, n, k, length in zip(node.stride, results[:2], node.window, lengths, strict=True)
     )
+    return rows, columns
 
 
 @_judge.register
@@ -345,9 +349,11 @@ def _(node: Pad, graph):
     return _answer(reasons, Verdict(DECOMPOSED, "as a convolution with one on a padded map"))
 
 
-def slice_kernel(graph, node):
-    """Kernel (rows, columns), its one tap (row, column) and strides that make a slice: as large as
-    leaves exactly its rows and columns."""
+def slice_kernel(
+    graph: Graph, node: Slice
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """Kernel (rows, columns), its one tap (row, column) and strides of a convolution that computes
+    a slice; the kernel is as large as leaves exactly its rows and columns."""
     rows, columns, _ = map_shape(graph.shape(node.inputs[0]))
     high, wide, _ = map_shape(graph.shape(node.output))
     axes = {1: (None, None), 2: (0, None), 3: (0, 1)}[len(node.start)]
@@ -355,7 +361,7 @@ def slice_kernel(graph, node):
     step = tuple(node.step[a] if a is not None else 1 for a in axes)
     step = tuple(s if n > 1 else 1 for s, n in zip(step, (high, wide), strict=True))
     size = rows - (high - 1) * step[0], columns - (wide - 1) * step[1]
-    return size, start, step
+    return size, (start[0], start[1]), (step[0], step[1])
 
 
 @_judge.register

@@ -135,7 +135,7 @@ class PIMBackend(Backend):
     def verdict(self, graph, node):
         activation = getattr(node, "activation", None)
         if activation is not None and activation.function not in ("relu", "clip"):
-            return Verdict(HOST, f"{activation.function}: relu and clip are taken")
+            return Verdict(HOST, f"{activation.function}: expected relu or clip")
         if isinstance(node, Conv | Dense | Reshape):
             return Verdict(NATIVE)
         if isinstance(node, Activation):
@@ -146,12 +146,12 @@ class PIMBackend(Backend):
             return (
                 Verdict(NATIVE)
                 if node.dilation == (1, 1)
-                else Verdict(HOST, f"dilation = {list(node.dilation)}: 1 is taken")
+                else Verdict(HOST, f"dilation = {list(node.dilation)}: expected 1")
             )
         if isinstance(node, AveragePool):
             whole = _whole(graph, node)
             if not whole and not node.include_padding and any(node.padding):
-                return Verdict(HOST, "padding that does not count: include_padding = 1 is taken")
+                return Verdict(HOST, "padding that does not count: expected include_padding = 1")
             if whole and node.window[0] * node.window[1] > MOST_AVERAGED:
                 return Verdict(
                     DECOMPOSED, "a depthwise convolution with equal weights, and a smaller average"
@@ -166,7 +166,8 @@ class PIMBackend(Backend):
             return (
                 Verdict(
                     HOST,
-                    f"constant {constants[0]} among what is joined: tensors that flow are taken",
+                    f"constant {constants[0]} among concatenated tensors: expected tensors that "
+                    f"flow",
                 )
                 if constants
                 else Verdict(NATIVE)
@@ -188,7 +189,7 @@ class PIMBackend(Backend):
         if node.function in ("relu", "clip"):
             return Verdict(NATIVE)
         if node.function not in TABLES:
-            return Verdict(HOST, f"{node.function}: relu, clip, sigmoid and tanh are taken")
+            return Verdict(HOST, f"{node.function}: expected relu, clip, sigmoid or tanh")
         if not self.params["act_unit"]:
             return Verdict(HOST, f"{node.function}: a build with act_unit has it")
         if wants_too_much(graph, node):
@@ -210,10 +211,9 @@ class PIMBackend(Backend):
             return Verdict(
                 HOST,
                 f"{node.function} of "
-                f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: add, sub and "
-                f"mul of two tensors of one shape "
-                f"are taken, or where one repeats along the axes in front, "
-                f"{most_repeated(self.params)} elements at most",
+                f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: expected add, "
+                f"sub or mul of two tensors of one shape, or of which one repeats along the axes "
+                f"in front, {most_repeated(self.params)} elements at most",
             )
         if node.function == "mul" and self.params["max_biw"] < 32:
             return Verdict(

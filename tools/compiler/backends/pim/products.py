@@ -36,7 +36,7 @@ def verdict_of_product(graph, node, params):
     reason = against_product(graph, node)
     if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:
         reason = (
-            f"rows of {graph.shape(node.inputs[0])[-1]} elements, at most {_MOST_INNER} are taken"
+            f"rows of {graph.shape(node.inputs[0])[-1]} elements: expected at most {_MOST_INNER}"
         )
     if reason is None and params["max_biw"] < _SUM:
         reason = f"sums want max_biw = {_SUM}, this build has {params['max_biw']}"

@@ -34,7 +34,7 @@ def verdict_of_recurrent(graph, node, params):
     sides = node.weights.shape[1], node.recurrent.shape[1]
     if max(sides) > MOST_ROWS:
         reasons.append(
-            f"{sides[0]} features and {sides[1]} states, at most {MOST_ROWS} of each are taken"
+            f"{sides[0]} features and {sides[1]} states: expected at most {MOST_ROWS} of each"
         )
     return Verdict(HOST, "; ".join(reasons)) if reasons else Verdict(NATIVE)
 

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Golden model of an ISA, as far as all have the same: registers of a run, memory window, outcome.
-Pure Python and numpy."""
+"""Base class of the golden models: the registers of a run, its memory window and its outcome. Pure
+Python and numpy."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import numpy as np
 
-from .outcome import FaultReport, Outcome
+from .outcome import FaultReport, Outcome, RunFault
+from .parameters import Params
 from .registers import COMMON_REGISTERS
+from .table import Isa
 
 __all__ = ["MemoryWindow", "Model"]
 
@@ -26,27 +29,33 @@ class MemoryWindow:
         Called as ``trace(pc, address, size)`` for every range written.
     """
 
-    def __init__(self, memory, base, limit, trace=None):
+    def __init__(
+        self,
+        memory: np.ndarray,
+        base: int,
+        limit: int,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> None:
         self.memory, self.base, self.limit, self.trace = memory, base, limit, trace
 
-    def outside(self, address, size):
+    def outside(self, address: int, size: int) -> int | None:
         """First address of ``size`` bytes at ``address`` that is not in the window, or ``None``."""
         if not size or self.base <= address and address + size <= self.limit:
             return None
         return address if not self.base <= address < self.limit else self.limit
 
-    def beyond(self, address, size):
-        """First address of ``size`` bytes at ``address`` that main memory has not got, or
-        ``None``."""
+    def beyond(self, address: int, size: int) -> int | None:
+        """First address of ``size`` bytes at ``address`` that main memory does not have,
+        or ``None``."""
         return None if address + size <= self.memory.size else max(address, self.memory.size)
 
-    def write(self, pc, address, data):
+    def write(self, pc: int, address: int, data: np.ndarray) -> None:
         """Store ``data``, an array of uint8, for the instruction at ``pc``."""
         self.memory[address : address + data.size] = data
         self.wrote(pc, address, data.size)
 
-    def wrote(self, pc, address, size):
-        """Tell the trace of ``size`` bytes that were stored at ``address``."""
+    def wrote(self, pc: int, address: int, size: int) -> None:
+        """Reports ``size`` bytes stored at ``address`` to the trace."""
         if self.trace is not None:
             self.trace(pc, address, size)
 
@@ -73,10 +82,10 @@ class Model(ABC):
         ``memory`` is no one-dimensional array of uint8.
     """
 
-    #: The instruction set, an ``Isa``.
-    ISA = None
+    #: The instruction set.
+    ISA: Isa
 
-    def __init__(self, params, memory):
+    def __init__(self, params: Params, memory: np.ndarray | bytearray) -> None:
         if not isinstance(memory, np.ndarray) or memory.dtype != np.uint8 or memory.ndim != 1:
             raise ValueError("memory must be a one-dimensional numpy array of uint8")
         self.params, self.memory = dict(params), memory
@@ -89,11 +98,16 @@ class Model(ABC):
         self.reset()
 
     @abstractmethod
-    def reset(self):
+    def reset(self) -> None:
         """Core reset."""
 
     @abstractmethod
-    def run(self, registers, cycle_limit=None, trace=None):
+    def run(
+        self,
+        registers: dict[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
         """One run from start to end.
 
         Parameters
@@ -115,7 +129,12 @@ class Model(ABC):
             A register that is not there, or a value that does not fit it.
         """
 
-    def take_registers(self, given, trace=None, **resets):
+    def take_registers(
+        self,
+        given: dict[str, int],
+        trace: Callable[[int, int, int], object] | None = None,
+        **resets: int,
+    ) -> None:
         """Sets ``reg`` and ``window`` for a run that is given ``given``; ``resets``: reset values
         that follow from the parameters."""
         values = {name: r.reset_of(k) for name, (r, k) in self._writable.items()}
@@ -136,7 +155,9 @@ class Model(ABC):
             self.memory, self.reg["window_base"], self.reg["window_limit"], trace
         )
 
-    def outcome(self, fault, pc, counters, values):
+    def outcome(
+        self, fault: RunFault | None, pc: int, counters: dict[str, int], values: dict[str, int]
+    ) -> Outcome:
         """The :class:`Outcome` of a run that ``fault``, a :class:`~.outcome.RunFault` at ``pc``,
         ended (``None``: it is done)."""
         if fault is None:

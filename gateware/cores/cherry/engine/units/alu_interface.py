@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector ALU: members, operands and destinations that both widths share."""
+"""Interface of the vector ALU: members, operands and destinations that both widths share."""
 
-from amaranth import Mux, Signal
-from amaranth.lib import stream
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..memory.tilefile import ACC, INPUT, OUTPUT
 from ..ops import AluKind, ProgressLayout, TileRead, TileWrite, alu_op, element_bits
 from .accumulator import from_accumulator, to_accumulator
@@ -12,8 +13,8 @@ from .accumulator import from_accumulator, to_accumulator
 __all__ = ["bits", "blocked", "elements_of", "members", "source", "target"]
 
 
-def members(params):
-    """Members of a vector ALU."""
+def members(params: Params) -> dict[str, wiring.Member]:
+    """Members of a vector ALU's interface."""
     return {
         "op": In(stream.Signature(alu_op())),
         "progress": In(ProgressLayout()),
@@ -28,8 +29,8 @@ def members(params):
     }
 
 
-def source(held):
-    """Register that an operation takes its elements from (for zero, any)."""
+def source(held: data.View) -> Value:
+    """Source register of an operation (for zero, any)."""
     return Mux(
         held.kind == AluKind.MAX,
         OUTPUT,
@@ -37,8 +38,8 @@ def source(held):
     )
 
 
-def target(held):
-    """Register that it writes."""
+def target(held: data.View) -> Value:
+    """Destination register of an operation."""
     return Mux(
         held.kind == AluKind.MAX,
         ACC,
@@ -46,13 +47,14 @@ def target(held):
     )
 
 
-def blocked(soon, reg):
-    """Whether the dot unit writes ``reg`` when a word read now would be written."""
+def blocked(soon: Value, reg: Value) -> Value:
+    """Whether the dot unit writes ``reg`` in the cycle in which a word read now would be
+    written."""
     return reg[1] & Mux(reg[0], soon[1], soon[0])
 
 
-def elements_of(m, read, reg, params, name):
-    """Elements of a word of register ``reg``, as 18 bits each: those of a wide ACC rounded."""
+def elements_of(m: Module, read: data.View, reg: Value, params: Params, name: str) -> list[Signal]:
+    """Elements of a word of register ``reg``, 18 bits each; those of a wide ACC are rounded."""
     wide = element_bits(params)
     result = []
     for k in range(len(read[0]) // wide):
@@ -68,8 +70,8 @@ def elements_of(m, read, reg, params, name):
     return result
 
 
-def bits(value, to_acc, params):
-    """An element as the tile file holds it: to_accumulator for ACC."""
+def bits(value: Value, to_acc: Value, params: Params) -> Value:
+    """Element in the format of the tile file: :func:`~.accumulator.to_accumulator` for ACC."""
     return (
         value
         if params["acc_frac"] == 9

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts that pages of runs, networks and builds have in common."""
+"""Parts that pages of runs, networks and builds share."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from ..jobs.report import STALLS
 from . import charts
 from .page import chart, table, text
-from .roofline import Roof, above, describe, roof_lines, uncounted
+from .roofline import Point, Roof, above, describe, roof_lines, uncounted
 
 __all__ = [
     "classes",
@@ -24,16 +27,16 @@ _MEANINGS = {"work": "the compute unit worked", **dict(STALLS)}
 _NAMED = 12
 
 
-def size_text(size):
-    """``1.5 MiB``."""
+def size_text(size: float) -> str:
+    """A size in bytes with its unit: ``1.5 MiB``."""
     for scale, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= scale:
             return f"{size / scale:,.4g} {unit}"
     return f"{size:,} bytes"
 
 
-def roof_of(name, ceilings):
-    """The :class:`~.roofline.Roof` of a build's ``ceilings``, ``None`` where they are not known."""
+def roof_of(name: str, ceilings: Mapping[str, Any] | None) -> Roof | None:
+    """The :class:`~.roofline.Roof` of a build's ``ceilings``, or ``None`` if they are not known."""
     return (
         None
         if not ceilings or not ceilings.get("macs")
@@ -43,23 +46,23 @@ def roof_of(name, ceilings):
     )
 
 
-def roofline(pairs, said=""):
-    """Sentences and a picture of pairs (Roof, its points); the first point of each is described.
+def roofline(pairs: Iterable[tuple[Roof | None, Iterable[Point]]], said: str = "") -> str:
+    """Sentences and a chart of pairs (Roof, its points); the first point of each is described.
     ``said`` comes before."""
-    pairs = [
+    shown = [
         (roof, [point for point in points if point.shown])
         for roof, points in pairs
         if roof is not None
     ]
-    if not pairs:
+    if not shown:
         return text("What bounds this build is not known: the result has no ceilings.", "soft")
-    one = len(pairs) == 1
+    one = len(shown) == 1
     words = (
-        describe(pairs[0][0], next(iter(pairs[0][1]), None))
+        describe(shown[0][0], next(iter(shown[0][1]), None))
         if one
         else "What each build can do at most, and what it did."
     )
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "build": roof.name,
             "name": point.name,
@@ -73,7 +76,7 @@ def roofline(pairs, said=""):
             "intensity": f"{point.intensity:,.3g}",
             "share": f"{100 * point.share(roof):.0f} %",
         }
-        for roof, points in pairs
+        for roof, points in shown
         for point in reversed(points)
     ]
     rows = [
@@ -86,15 +89,15 @@ def roofline(pairs, said=""):
         for row in rows
     ]
     lines = roof_lines(
-        [roof for roof, _ in pairs], [point for _, points in pairs for point in points]
+        [roof for roof, _ in shown], [point for _, points in shown for point in points]
     )
-    high = " ".join(filter(None, (above(roof, points) for roof, points in pairs)))
+    high = " ".join(filter(None, (above(roof, points) for roof, points in shown)))
     return (
         text(said)
         + text(words)
         + text(high, "soft")
         + chart(charts.roofline(lines, rows, f"Roofline: {words}"))
-        + ("" if one else _roofs(pairs))
+        + ("" if one else _roofs(shown))
     )
 
 
@@ -140,8 +143,8 @@ def _roofs(pairs):
     )
 
 
-def in_classes(name, counters):
-    """Rows of :func:`~.charts.classes`: the cycles of ``name`` by class; none where they were not
+def in_classes(name: str, counters: Mapping[str, float]) -> list[dict[str, Any]]:
+    """Rows of :func:`~.charts.classes`: the cycles of ``name`` by class; none if they were not
     counted."""
     found = {key: counters[key] for key in charts.CLASSES if counters.get(key, 0) > 0}
     total = sum(found.values())
@@ -155,8 +158,9 @@ def in_classes(name, counters):
     )
 
 
-def classes(rows):
-    """Bars of cycles by class, of rows of :func:`in_classes`, and what the classes are."""
+def classes(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Bars of cycles by class, from rows of :func:`in_classes`, and an explanation of the
+    classes."""
     if not rows:
         return ""
     known = "; ".join(f"{shown}: {_MEANINGS[key]}" for key, shown in charts.CLASSES.items())
@@ -165,8 +169,8 @@ def classes(rows):
     )
 
 
-def counters_table(counters, meanings=None):
-    """Counters and their share of the cycles."""
+def counters_table(counters: Mapping[str, float], meanings: Mapping[str, str] | None = None) -> str:
+    """Table of counters and their share of the cycles."""
     cycles, meanings = counters.get("cycles"), meanings or {}
     rows = [
         (
@@ -182,8 +186,10 @@ def counters_table(counters, meanings=None):
     return table(("counter", ">value", ">of the cycles", "meaning"), rows)
 
 
-def memory(places, size, used=None):
-    """The map of main memory and its table."""
+def memory(
+    places: Sequence[Mapping[str, Any]] | None, size: float | None, used: float | None = None
+) -> str:
+    """The map of main memory, and its table."""
     if not places:
         return ""
     end = max(place["at"] + place["bytes"] for place in places)
@@ -210,9 +216,14 @@ def memory(places, size, used=None):
     )
 
 
-def utilisation(roof, point, work=None, more=()):
-    """How much of what a build can do was done: bars, and a table. ``work``: share of the cycles in
-    which the compute unit worked; ``more``: further rows (what, done, of, share)."""
+def utilisation(
+    roof: Roof | None,
+    point: Point | None,
+    work: float | None = None,
+    more: Iterable[tuple[str, str, str, float]] = (),
+) -> str:
+    """Utilisation of a build's peaks: bars, and a table. ``work``: share of the cycles in which the
+    compute unit worked; ``more``: further rows (what, done, of, share)."""
     rows = []
     if roof is not None and point is not None and point.cycles:
         rows.append(
@@ -246,8 +257,8 @@ def utilisation(roof, point, work=None, more=()):
     )
 
 
-def parameters(params):
-    """The build's parameters."""
+def parameters(params: Mapping[str, Any] | None) -> str:
+    """Table of the build's parameters."""
     return table(
         ("parameter", ">value"),
         [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Retry times learnt from round trips, for a board whose time a server tells.
+"""Retransmission timeouts learnt from round trips, for a board whose time a server reports.
 
 The estimate is that of RFC 6298 (TCP's retransmission timer): a smoothed round trip and four times
 its deviation.
@@ -18,19 +18,19 @@ LEAST = 0.001
 
 
 class RoundTrips:
-    """Round trips of requests that were sent once: a repeated one does not tell which of its
-    frames was answered.
+    """Round-trip times of requests that were sent once; after a repetition it is unknown which
+    frame was answered.
 
     Requests are sorted by the powers of two of their bytes on the line and of those that the board
     goes over: a small one says nothing of how long a large one takes.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._known: dict[tuple[int, int], _Estimate] = {}
 
-    def take(self, weight: int, unseen: int, seconds: float):
-        """Learns from a request of ``weight`` bytes to and fro, for which the board went over
-        ``unseen`` bytes."""
+    def take(self, weight: int, unseen: int, seconds: float) -> None:
+        """Records the round trip of a request of ``weight`` bytes on the line both ways, for which
+        the board processed ``unseen`` bytes."""
         key = weight.bit_length(), unseen.bit_length()
         if (known := self._known.get(key)) is None:
             self._known[key] = _Estimate(seconds, seconds / 2)
@@ -38,8 +38,8 @@ class RoundTrips:
             known.take(seconds)
 
     def patience(self, weight: int, unseen: int, most: float) -> float:
-        """Seconds of silence after which such a request counts as lost: ``most`` before anything
-        was learnt, and never more."""
+        """Seconds of silence after which a request counts as lost: ``most`` before anything was
+        learnt, and never more."""
         known = self._known.get((weight.bit_length(), unseen.bit_length()))
         return most if known is None else min(most, max(LEAST, known.bound))
 

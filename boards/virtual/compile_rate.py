@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a compilation is likely to take, by the pace of those before it on this machine."""
+"""Compile-time estimate from the compiler's rate in earlier compilations on this machine."""
 
 import json
 import threading
@@ -10,25 +10,25 @@ from pathlib import Path
 
 from .toolchain import digest
 
-__all__ = ["EVERY", "Pace"]
+__all__ = ["EVERY", "CompileRate"]
 
 #: Seconds between two words about a compilation that goes on.
 EVERY = 2.0
 
 
-class Pace:
-    """Seconds per byte of source that a compiler has needed, kept in a folder.
+class CompileRate:
+    """Compiler rate: seconds per byte of source, kept in a folder.
 
     Parameters
     ----------
     folder : Path
         The cache's.
     compiler : str
-        Its identity: another one has another pace.
+        Its identity: another one has another rate.
     """
 
-    def __init__(self, folder: Path, compiler: str):
-        self._path = Path(folder) / f"pace-{digest(compiler)}"
+    def __init__(self, folder: Path, compiler: str) -> None:
+        self._path = Path(folder) / f"rate-{digest(compiler)}"
 
     def expected(self, size: int) -> float | None:
         """Seconds for ``size`` bytes; ``None`` if nothing was compiled here before."""
@@ -38,17 +38,17 @@ class Pace:
         except (OSError, ValueError, TypeError, ZeroDivisionError):
             return None
 
-    def learn(self, size: int, seconds: float):
-        """``size`` bytes took so long. The last compilations count most."""
+    def learn(self, size: int, seconds: float) -> None:
+        """Records that ``size`` bytes took ``seconds``. The last compilations count most."""
         before = self.expected(size)
         seconds = seconds if before is None else (seconds + before) / 2
         with suppress(OSError):  # a guess that is not kept harms nobody
             self._path.write_text(json.dumps([seconds, size]))
 
     @contextmanager
-    def told(self, say: Callable[[str], None], what: str, size: int) -> Iterator[None]:
-        """Tells ``what``, and every :data:`EVERY` seconds how long the block has taken, of how many
-        expected seconds. Learns from a block that ends well."""
+    def reported(self, say: Callable[[str], object], what: str, size: int) -> Iterator[None]:
+        """Reports ``what``, and every :data:`EVERY` seconds the elapsed and the estimated time of
+        the block. Learns from a block that ends without an error."""
         began, over, expected = time.monotonic(), threading.Event(), self.expected(size)
         about = "" if expected is None else f", about {max(expected, 1):.0f} s"
         say(what + about)

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A target that the page can run networks on, with a thread of its own."""
+"""A target of the studio, with a thread of its own that runs networks on it."""
+
+from __future__ import annotations
 
 import queue
 import threading
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +15,10 @@ from quintet.gateware.cores import open_room
 
 from .pictures import probabilities
 
-__all__ = ["Machine"]
+if TYPE_CHECKING:
+    from .networks import DigitsNetwork, PlanNetwork
+
+__all__ = ["StudioTarget"]
 
 #: Seconds between two looks at the counters of a run.
 _LOOK = 0.2
@@ -20,7 +27,7 @@ PATIENCE = 1.0
 
 
 class _Watched:
-    """A target whose counters are told while a run is under way."""
+    """A target whose counters are reported during a run."""
 
     def __init__(self, target, tell):
         self._target, self._tell = target, tell
@@ -45,28 +52,33 @@ class _Watched:
         return self._target.wait(tick=tick, **options)
 
 
-class Machine:
-    """A target by its name, opened when it is first used.
+class StudioTarget:
+    """A target of the studio, opened when it is first used.
 
     Parameters
     ----------
     name : of the target, as :func:`~quintet.tools.targets.open_target` takes it
     isa : its instruction set
-    label : what the page calls it
+    label : its title on the page
     tell : callable(event), thread-safe; an event is a dict with ``kind`` (``state``,
         ``counters``, ``result``, ``error``) and ``machine``
     """
 
-    def __init__(self, name, isa, label, tell):
+    def __init__(
+        self, name: str, isa: str, label: str, tell: Callable[[dict[str, Any]], object]
+    ) -> None:
         self.name, self.isa, self.label = name, isa, label
         self.state, self.text = "off", ""
-        self._tell, self._queue, self._thread = tell, queue.Queue(), None
+        self._tell = tell
+        self._queue: queue.Queue[Any] = queue.Queue()
+        self._thread: threading.Thread | None = None
         self._target = self._model = None
-        self._sessions = {}
+        self._sessions: dict[Any, Any] = {}
         #: Number of the request at work; live counters carry it, so that a page knows its question.
         self._request = None
 
-    def described(self):
+    def described(self) -> dict[str, Any]:
+        """Description of the target for the page."""
         return {
             "machine": self.name,
             "isa": self.isa,
@@ -76,31 +88,31 @@ class Machine:
             "text": self.text,
         }
 
-    def open(self, network):
-        """Open the target and put ``network`` into its memory, in the background: the first answer
-        then takes no longer than others."""
+    def open(self, network: DigitsNetwork | PlanNetwork) -> None:
+        """Opens the target and loads ``network`` into its memory, in the background, so that the
+        first answer takes no longer than others."""
         self._put(lambda: self._session(network.plan(self._build()), self._target))
 
-    def run(self, request, network, values):
-        """Run ``network`` on an input, as the user has it, in the background; the answer is an
+    def run(self, request: int, network: DigitsNetwork | PlanNetwork, values: np.ndarray) -> None:
+        """Runs ``network`` on an input in the user's layout, in the background; the answer is an
         event with the number ``request``."""
         self._put(lambda: self._answer(request, network, values), request)
 
-    def close(self):
-        """End the thread, and close the target. What takes long, as compiling a virtual board, is
-        not waited for: it ends with the process."""
+    def close(self) -> None:
+        """Ends the thread and closes the target. A long operation, such as compiling a virtual
+        board, is not waited for: it ends with the process."""
         self.end()
         self.wait(PATIENCE)
 
-    def end(self):
-        """Have the thread end as soon as it can."""
+    def end(self) -> None:
+        """Requests the thread's end."""
         if self._thread is not None:
             while not self._queue.empty():
                 self._queue.get_nowait()
             self._queue.put(None)
 
-    def wait(self, seconds):
-        """Wait for the thread's end, at most so long."""
+    def wait(self, seconds: float) -> None:
+        """Waits for the thread's end, at most ``seconds``."""
         if self._thread is not None:
             self._thread.join(max(0.0, seconds))
             self._thread = None

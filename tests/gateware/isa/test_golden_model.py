@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quintet.gateware.cores import open_room, room_names
-from quintet.gateware.isa.machine import MemoryWindow, Model
+from quintet.gateware.isa.model import MemoryWindow, Model
 from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.isa.registers import Register
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from quintet.tools.link.pace import LEAST, RoundTrips
+from quintet.tools.link.timing import LEAST, RoundTrips
 
 MOST = 0.1
 SMALL, LARGE = 48, 600

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""State of the GEMV array and the column registers, and what every instruction does to it (section
-4). Numpy."""
+"""State of the GEMV array and the column registers, and the semantics of every instruction
+(section 4). Numpy."""
 
 import numpy as np
 
+from ....isa.parameters import Params
 from ..isa import MULTI_CYCLE, PES
 
-__all__ = ["OFF", "PARALLEL", "SERIAL", "Machine"]
+__all__ = ["OFF", "PARALLEL", "SERIAL", "ArrayState"]
 
 #: Shift modes.
 OFF, SERIAL, PARALLEL = "off", "serial", "parallel"
@@ -14,8 +15,8 @@ OFF, SERIAL, PARALLEL = "off", "serial", "parallel"
 _IS_DATA, _IS_LAST = 1 << 24, 1 << 25
 
 
-class Machine:
-    """The state of section 2, and one method an instruction, called with its fields by name.
+class ArrayState:
+    """State of section 2, and one method per instruction, called with its fields by name.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Machine:
         Block rows and block columns that ``mv_write`` reaches.
     """
 
-    def __init__(self, params, *, ref_sign=False):
+    def __init__(self, params: Params, *, ref_sign: bool = False) -> None:
         self.width = params["reg_width"]
         self.rows, self.cols = params["rows"], params["cols"]
         self.ref_sign = ref_sign
@@ -48,20 +49,21 @@ class Machine:
         self._shape = params["depth"] // self.width, self.rows, self.cols, PES
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Core reset: everything to its reset value, the RAM included."""
         self.registers = np.zeros(self._shape, np.uint16)
         self.prevm = np.zeros(self._shape[1:], np.uint8)
         self.selected = slice(None), slice(None)
         self.stop()
 
-    def stop(self):
-        """What an abort leaves of the column registers: mode off, all zero."""
+    def stop(self) -> None:
+        """Effect of an abort on the column registers: mode off, all zero."""
         self.columns = np.zeros(self.rows, np.uint16)
         self.mode = OFF
 
-    def execute(self, mnemonic, values):
-        """One instruction; ``None``, or of ``vv_parallelEn`` the FIFO-out words (uint32 [R])."""
+    def execute(self, mnemonic: str, values: dict[str, int]) -> np.ndarray | None:
+        """Executes one instruction; ``None``, or of ``vv_parallelEn`` the output FIFO's words
+        (uint32 [R])."""
         result = getattr(self, mnemonic)(**values)
         if mnemonic not in MULTI_CYCLE:
             return result
@@ -71,12 +73,12 @@ class Machine:
             self.columns = bits[:, 0, 0].astype(np.uint16)
         return None
 
-    def values(self, number):
+    def values(self, number: int) -> np.ndarray:
         """Register ``number`` as signed integers, int32 [R, 16*C]: element k of a row is PE k mod
         16 of block column k div 16."""
         return self._signed(self.registers[number]).reshape(self.rows, self.cols * PES)
 
-    def ram(self):
+    def ram(self) -> np.ndarray:
         """The rows of the blocks' RAMs, uint16 [D, R, C]: bit p of a row is PE p's."""
         bits = (
             self.registers[:, None] >> np.arange(self.width, dtype=np.uint16)[:, None, None, None]
@@ -95,31 +97,31 @@ class Machine:
 
     # The array
 
-    def mv_nop(self):
+    def mv_nop(self) -> None:
         pass
 
-    def mv_write(self, addr, data):
+    def mv_write(self, addr: int, data: int) -> None:
         number, bit = divmod(addr, self.width)
         part = self.registers[number][self.selected]
         part &= np.uint16(0xFFFF ^ 1 << bit)
         part |= (np.uint16(data) >> self._lanes & np.uint16(1)) << np.uint16(bit)
 
-    def mv_selectAll(self):
+    def mv_selectAll(self) -> None:
         self.selected = slice(None), slice(None)
 
-    def mv_selectRow(self, rowID):
+    def mv_selectRow(self, rowID: int) -> None:
         self.selected = slice(rowID, rowID + 1), slice(None)
 
-    def mv_selectCol(self, colID):
+    def mv_selectCol(self, colID: int) -> None:
         self.selected = slice(None), slice(colID, colID + 1)
 
-    def mv_selectBlk(self, rowID, colID):
+    def mv_selectBlk(self, rowID: int, colID: int) -> None:
         self.selected = slice(rowID, rowID + 1), slice(colID, colID + 1)
 
-    def mv_mov(self, rd, rs):
+    def mv_mov(self, rd: int, rs: int) -> None:
         return self._store(rd, self.registers[rs].copy())
 
-    def mv_movOffset(self, offset, rd, rs):
+    def mv_movOffset(self, offset: int, rd: int, rs: int) -> None:
         pair = self.registers[rs].astype(np.uint32)
         if offset:
             pair |= self.registers[rs + 1].astype(np.uint32) << np.uint32(self.width)
@@ -127,19 +129,19 @@ class Machine:
             rd, (pair >> np.uint32(offset) & np.uint32(self._mask)).astype(np.uint16)
         )
 
-    def mv_add(self, rd, rs1, rs2):
+    def mv_add(self, rd: int, rs1: int, rs2: int) -> None:
         return self._store(rd, self.registers[rs1] + self.registers[rs2])
 
-    def mv_sub(self, rd, rs1, rs2):
+    def mv_sub(self, rd: int, rs1: int, rs2: int) -> None:
         return self._store(rd, self.registers[rs1] - self.registers[rs2])
 
-    def mv_blockFold(self, fold, rd, rs):
+    def mv_blockFold(self, fold: int, rd: int, rs: int) -> None:
         half = PES >> fold
         value = self.registers[rs].copy()
         value[..., :half] += value[..., half : 2 * half]
         return self._store(rd, value)
 
-    def mv_accumRow(self, level, reg):
+    def mv_accumRow(self, level: int, reg: int) -> None:
         step = 1 << level
         first = self.registers[reg][:, :, 0]
         sources = first[:, step :: 2 * step]
@@ -147,10 +149,10 @@ class Machine:
         receivers[...] = receivers + sources & self._mask
         return self.registers[reg]
 
-    def mv_clrmbit(self):
+    def mv_clrmbit(self) -> None:
         self.prevm[...] = 0
 
-    def mv_updatepp(self, ppreg, multiplicand, multiplier, bitNo):
+    def mv_updatepp(self, ppreg: int, multiplicand: int, multiplier: int, bitNo: int) -> None:
         width, ones = self.width, (1 << self.width + 1) - 1
         bit = (self.registers[multiplier] >> np.uint16(bitNo) & np.uint16(1)).astype(np.uint8)
         pair = (
@@ -173,16 +175,16 @@ class Machine:
 
     # The column registers
 
-    def vv_nop(self):
+    def vv_nop(self) -> None:
         pass
 
-    def vv_serialEn(self):
+    def vv_serialEn(self) -> None:
         self.mode = SERIAL
 
-    def vv_shiftOff(self):
+    def vv_shiftOff(self) -> None:
         self.mode = OFF
 
-    def vv_parallelEn(self):
+    def vv_parallelEn(self) -> np.ndarray:
         self.mode = PARALLEL
         words = self._signed(self.columns).astype(np.uint32) & np.uint32(0xFFFF) | np.uint32(
             _IS_DATA
