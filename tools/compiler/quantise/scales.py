@@ -326,7 +326,7 @@ class Scales:
                     else self._random.choice(part.size, _SUMS, replace=False)
                 )
             sums.append(part.ravel()[at])
-        if not sums:
+        if at is None:
             return None
         if isinstance(node, Conv) and len(node.inputs) > 1:
             sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
