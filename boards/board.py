@@ -553,7 +553,7 @@ class Board:
             if on_chip:
                 from ..gateware.memory.onchip import OnChipMemory
 
-                memory = OnChipMemory(rest=memory, on_chip=on_chip, beat_bytes=beat)
+                memory = OnChipMemory(rest=memory, on_chip=on_chip, beat_bytes=beat, family=family)
         except PLLError:
             raise
         except ValueError as error:

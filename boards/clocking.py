@@ -97,7 +97,7 @@ def sdram_clock(
     def attempt(hz):
         return _sdram(board, _settings(board, hz, _beside(board, hz, ratio, link)))
 
-    def works(mhz):
+    def is_feasible(mhz):
         try:
             attempt(mhz * 1_000_000)
         except ValueError:
@@ -111,8 +111,8 @@ def sdram_clock(
     except ValueError as error:
         assert board.memory.kind == "SDRAM"
         mhz, top = asked_hz // 1_000_000, int(find_part(board.memory.part).cl3_mhz)
-        below = next((n for n in range(min(mhz, top), 0, -1) if works(n)), None)
-        above = next((n for n in range(mhz + 1, top + 1) if works(n)), None)
+        below = next((n for n in range(min(mhz, top), 0, -1) if is_feasible(n)), None)
+        above = next((n for n in range(mhz + 1, top + 1) if is_feasible(n)), None)
         near = " and ".join(f"{n} MHz" for n in (below, above) if n is not None)
         raise ValueError(f"{error}; the nearest that work: {near or 'none'}") from None
 

@@ -104,7 +104,7 @@ def simulate(
     program: bytes,
     hostmem: np.ndarray,
     weights: np.ndarray,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     mode: str = "int8",
     registers: Mapping[str, int] | None = None,

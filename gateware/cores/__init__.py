@@ -56,7 +56,7 @@ class CorePackage:
 
     @cached_property
     def core(self) -> ModuleType:
-        """Module with the gateware's ``variant``; raises :class:`RoomError` without gateware."""
+        """Module with the gateware's ``variant``; raises :class:`CoreError` without gateware."""
         if not self.has_core:
             raise CoreError(
                 f"{self.name} has no gateware, only a golden model; its programs run on "

@@ -3,15 +3,17 @@
 
 :class:`StreamBuffer` has two entries and cuts every path between its sides; :class:`PairQueue` has
 two and an ``i.ready`` that drives as
-much as it likes; :class:`ShiftQueue` has any number, whose entries can be looked at.
+much as it likes; :class:`ShiftQueue` has any number, whose entries can be looked at;
+:class:`RAMQueue` has sixteen at most, in distributed RAM.
 """
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Module, Mux, Shape, Signal, Value
 from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["PairQueue", "ShiftQueue", "StreamBuffer"]
+__all__ = ["PairQueue", "RAMQueue", "ShiftQueue", "StreamBuffer"]
 
 
 class ShiftQueue(wiring.Component):
@@ -159,4 +161,65 @@ class PairQueue(wiring.Component):
             m.d.sync += head.eq(Mux(full, second, new))
         with m.If(~full):
             m.d.sync += second.eq(self.i.payload)
+        return m
+
+
+class RAMQueue(wiring.Component):
+    """A queue of wide entries in distributed RAM: a step moves two counters of four bits, whatever
+    the entries' width, where a :class:`ShiftQueue` moves all of them. Latency: one cycle; one entry
+    a cycle.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of an entry.
+
+    Members
+    -------
+    put : In(1)
+        Takes ``entry`` in this cycle; only while ``room``.
+    entry : In(shape)
+    room : Out(1)
+        A flip-flop: there is a free place.
+    o : Out(stream)
+        ``o.payload`` is read from the RAM in the same cycle; undefined while there is nothing.
+    """
+
+    #: Entries that it holds.
+    DEPTH = 16
+
+    def __init__(self, *, shape: ShapeLike) -> None:
+        self._bits = Shape.cast(shape).width
+        super().__init__(
+            {
+                "put": In(1),
+                "entry": In(shape),
+                "room": Out(1),
+                "o": Out(stream.Signature(shape)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        cells = m.submodules.cells = Memory(shape=self._bits, depth=self.DEPTH, init=[])
+        writer, reader = cells.write_port(), cells.read_port(domain="comb")
+        first, behind = Signal(range(self.DEPTH)), Signal(range(self.DEPTH))
+        pop, held = Signal(), Signal(range(self.DEPTH + 1))
+        m.d.comb += [
+            writer.en.eq(self.put),
+            writer.addr.eq(behind),
+            writer.data.eq(self.entry),
+            reader.addr.eq(first),
+            Value.cast(self.o.payload).eq(reader.data),
+            pop.eq(self.o.valid & self.o.ready),
+            self.room.eq(~held[-1]),  # of sixteen entries, the count's highest bit
+        ]
+        with m.If(self.put):
+            m.d.sync += behind.eq(behind + 1)
+        with m.If(pop):
+            m.d.sync += first.eq(first + 1)
+        with m.If(self.put & ~pop):
+            m.d.sync += [held.eq(held + 1), self.o.valid.eq(1)]
+        with m.Elif(pop & ~self.put):
+            m.d.sync += [held.eq(held - 1), self.o.valid.eq(held != 1)]
         return m

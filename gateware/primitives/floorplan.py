@@ -8,7 +8,15 @@ them. Block RAMs likewise: where an array takes most of an FPGA's, which one lie
 far everything beside them has to reach.
 """
 
-__all__ = ["across", "dsp_clusters", "dsp_rows", "pair_places", "ram_columns", "ram_rows"]
+__all__ = [
+    "across",
+    "dsp_clusters",
+    "dsp_rows",
+    "memory_places",
+    "pair_places",
+    "ram_columns",
+    "ram_rows",
+]
 
 # FPGA -> rows of DSP blocks, and the columns in which their blocks begin (as Project Trellis's tile
 # grid has them).
@@ -126,3 +134,24 @@ def ram_columns(device: str, cols: int, size: int) -> list[list[str]]:
             return []
         found.append(places[:size])
     return found
+
+
+def memory_places(device: str, count: int) -> list[str]:
+    """Places of ``count`` block RAMs that are one memory, as many as an FPGA with arrays can spare:
+    neighbours side by side, column by column through the two lowest rows, away from the DSPs, then
+    in the middle of the next row.
+
+    Returns
+    -------
+    list of str, or an empty one where ``device`` has not got four rows, or where they are not more
+    than a quarter of all: a small memory is better off near what it works with
+    """
+    rows = ram_rows(device)
+    if len(rows) != 4 or 4 * count <= sum(map(len, rows)) or count > 3 * len(rows[0]):
+        return []
+    low = [place for pair in zip(rows[3], rows[2], strict=True) for place in pair]
+    margin = max(0, len(low) - count) // 4 * 2
+    found = low[margin : margin + count]
+    rest = count - len(found)
+    begin = (len(rows[1]) - rest) // 2
+    return found + rows[1][begin : begin + rest]

@@ -316,9 +316,9 @@ def test_build_options(quintet, args, word):
 @pytest.mark.parametrize(
     "args, word",
     [
-        ((), "which?"),
-        (("icebreaker",), "which?"),
-        (("icebreaker", "opentpu", "--core", "opentpu"), "either"),
+        ((), "expected a board and a core"),
+        (("icebreaker",), "expected a board and a core"),
+        (("icebreaker", "opentpu", "--core", "opentpu"), "expected no board beside it"),
         (("icebreaker", "opentpu", "--family", "ice40"), "belong to --core"),
         (("--core", "none"), "no ISA named 'none'"),
         (("--core", "opentpu", "--beat-bytes", "3"), "--beat-bytes"),

@@ -79,7 +79,10 @@ def test_usage(quintet, args, word):
         ("verilog --core opu --preset 85f-p65 -o x.v", "no preset '85f-p65'; did you mean 85f-p64"),
         ("build ulx3s-85f opu -P pii=4", "opu has no parameter 'pii'; did you mean pi?"),
         ("matrix --preset 85f-p65", "--preset 85f-p65: none of these boards and cores has it; did"),
-        ("matrix --board icebreaker --link usb", "no board and core fit what was asked for"),
+        (
+            "matrix --board icebreaker --link usb",
+            "the options select no board with a core that fits it",
+        ),
         ("build icebreaker opu --lin uart", "arguments: --lin uart; did you mean --link? (see"),
         ("run a.toml --vdc=x.vcd", "arguments: --vdc=x.vcd; did you mean --vcd? (see"),
         ("run a.toml b.toml", "unrecognized arguments: b.toml (see"),

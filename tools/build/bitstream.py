@@ -94,7 +94,7 @@ def build_plan(
             top,
             TOP,
             do_build=False,
-            **_mapped_scripts(_engine(soc), board, soc.params),
+            **_mapped_scripts(_engine(soc), board, soc.params, getattr(soc, "backing", None)),
             synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
             nextpnr_opts=(
                 f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report "
@@ -288,29 +288,34 @@ def _synthesis(engine, family):
     return engine.synth_opts.get(family, _SYNTH[family])
 
 
-def _scripts(engine, board, params):
+def _scripts(engine, board, params, backing=None):
     """Further yosys commands of an engine: ``synth_before`` runs before the synthesis; modules of
     ``synth_apart`` are mapped separately, so that a fast one is not mapped for area because
-    another is slower; cells of the ``floorplan`` get their places."""
+    another is slower; cells of the ``floorplan``, and of main memory's ``backing`` if there is one,
+    get their places."""
     before = [_AFTER_READ, *filter(None, [engine.synth_before.get(board.family)])]
     after = []
     apart = engine.synth_apart.get(board.family, ())
     if apart:
         before += [f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart]
         after = ["setattr -mod -unset keep_hierarchy *", "flatten", "opt_clean -purge"]
-    for cell, place in engine.floorplan(board.platform_class().device, params).items():
+    device = board.platform_class().device
+    places = {f"engine.{n}": at for n, at in engine.floorplan(device, params).items()}
+    if hasattr(backing, "floorplan"):
+        places |= {f"memory.{n}": at for n, at in backing.floorplan(device).items()}
+    for cell, place in places.items():
         after += [
-            f"select -assert-count 1 c:*.engine.{cell}",
-            f'setattr -set BEL "{place}" c:*.engine.{cell}',
+            f"select -assert-count 1 c:*.{cell}",
+            f'setattr -set BEL "{place}" c:*.{cell}',
         ]
     return {"script_after_read": "\n".join(before)} | (
         {"script_after_synth": "\n".join(after)} if after else {}
     )
 
 
-def _mapped_scripts(engine, board, params):
+def _mapped_scripts(engine, board, params, backing=None):
     """:func:`_scripts`, behind what the family's own mapping adds to the synthesis."""
-    scripts = _scripts(engine, board, params)
+    scripts = _scripts(engine, board, params, backing)
     after = [
         *steps(board.family, _synthesis(engine, board.family), TOP),
         *filter(None, [scripts.get("script_after_synth")]),

@@ -2,6 +2,7 @@
 """Build parameters of a compilation target, found by the target's name or ``board/isa`` without
 opening a virtual board."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ class TargetBuild:
 
     isa: str
     preset: str | None
-    params: dict[str, Any]
+    params: Mapping[str, Any]
     memory_size: int
     board: str | None
     clock_hz: int | None
@@ -32,7 +33,7 @@ class TargetBuild:
 
 
 def target_build(
-    text: str, preset: str | None = None, params: dict[str, Any] | None = None
+    text: str, preset: str | None = None, params: Mapping[str, Any] | None = None
 ) -> TargetBuild:
     """Resolves ``text`` to a :class:`TargetBuild`: ``board/isa``, ``sim:board/isa?...``,
     ``model:isa?...``, or a port, which is opened and asked.

@@ -118,8 +118,8 @@ def _bytes(plan):
 class _Run:
     """A run that ended well: its ``registers`` and ``counters``."""
 
-    registers: dict
-    counters: dict
+    registers: dict[str, int]
+    counters: dict[str, int]
 
 
 def _unit(target, what, graph, plan):

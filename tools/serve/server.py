@@ -122,11 +122,11 @@ class _Server:
         self._fence, self._fences = None, 0
         self._quiet = 0  # cycle in which the board last sent something that was discarded
         self._used = False  # the board has got something since the last host went
-        self._tells = False  # the host wants the time
+        self._reports = False  # the host wants the time
         self._frame = b""  # of the host's, not ended
         self._out = bytearray()  # for the host
         self._whole = True  # it ends with the end of a frame
-        self._taken = self._told = (
+        self._taken = self._reported = (
             0.0  # wall's time of the last byte that the host took, and of the last notice
         )
 
@@ -147,7 +147,7 @@ class _Server:
         elif resting:
             self._rested += time.monotonic() - began
         answered = (data or not resting) and len(self._out) < OUTBOX and self._simulate()
-        self._tell(answered)
+        self._report(answered)
         self._deliver()
 
     def _received(self, data):
@@ -162,8 +162,8 @@ class _Server:
                     if self._used or place > 1 or any(frames[:place]):
                         self._parted()
                     # At once: the host's clock is the wall's until it hears the board's.
-                    self._tells, self._told = True, 0.0
-                    self._tell(False)
+                    self._reports, self._reported = True, 0.0
+                    self._report(False)
                     self._deliver()
                     data = b"\0".join([*frames[place + 1 :], rest])
                     break
@@ -180,7 +180,7 @@ class _Server:
         self._endpoint.forget()
         # Of the last frame the next host may have a part already: this ends it.
         self._out[:] = b"\0" * self._framed
-        self._whole, self._tells, self._frame = True, False, b""
+        self._whole, self._reports, self._frame = True, False, b""
         self._fences += 1
         self._fence, self._used = _Fence(self._fences), False
         if self._framed:
@@ -219,13 +219,17 @@ class _Server:
         self._fence = None
         return rest or b""
 
-    def _tell(self, answered):
+    def _report(self, answered):
         now = time.monotonic()
         # Behind answers, so that a host that has one knows when; never inside of one.
-        if self._tells and self._whole and (answered or not self._out and now - self._told >= LOOK):
+        if (
+            self._reports
+            and self._whole
+            and (answered or not self._out and now - self._reported >= LOOK)
+        ):
             nanoseconds = round((self._board.cycle / self._board.clock_hz + self._rested) * 1e9)
             self._out += encode_notice(Notice.TIME, struct.pack("<Q", nanoseconds))
-            self._told = now
+            self._reported = now
 
     def _deliver(self):
         if not self._out:

@@ -31,8 +31,8 @@ class TargetName:
     isa: str | None = None
     board: str | None = None
     preset: str | None = None
-    params: dict = field(default_factory=dict)
-    options: dict = field(default_factory=dict)
+    params: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
     port: str | None = None
 
 

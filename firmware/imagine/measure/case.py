@@ -15,7 +15,7 @@ __all__ = ["Case", "case_of"]
 
 def case_of(
     name: str,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     words: Sequence[int],
     *,
     program: int = 0x400,

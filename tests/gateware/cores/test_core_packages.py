@@ -11,7 +11,7 @@ def test_rooms_are_found():
 
 
 @pytest.mark.parametrize("name", core_names())
-def test_a_room_names_itself(name):
+def test_a_core_package_names_itself(name):
     package = open_core(name)
     assert package.isa.ISA.name == package.params.SPACE.isa == name
 

@@ -16,6 +16,7 @@ from quintet.gateware.primitives.floorplan import (
     across,
     dsp_clusters,
     dsp_rows,
+    memory_places,
     ram_columns,
     ram_rows,
 )
@@ -232,3 +233,35 @@ def test_shares_of_a_row_are_disjoint():
         assert [len(part) for part in parts] == [size] * groups and len(
             set(sum(parts, []))
         ) == groups * size
+
+
+def test_blocks_of_a_memory_leave_the_rows_beside_the_multipliers():
+    rows = ram_rows("LFE5U-85F")
+    for count in (96, 104, 128):
+        found = memory_places("LFE5U-85F", count)
+        assert len(found) == len(set(found)) == count
+        assert set(found) <= set(rows[1] + rows[2] + rows[3])
+        assert len(set(found) & set(rows[1])) == max(0, count - 104)
+        # Neighbours lie in one column, or in the next.
+        for one, other in zip(found[:96], found[1:96], strict=False):
+            places = [rows[k].index(p) for p in (one, other) for k in (2, 3) if p in rows[k]]
+            assert abs(places[0] - places[1]) <= 1
+    assert memory_places("LFE5U-85F", 52) == memory_places("LFE5U-85F", 157) == []
+    assert memory_places("LFE5U-25F", 40) == []
+
+
+@pytest.mark.parametrize("on_chip", [1 << 18, 192 << 10])
+def test_on_chip_memory_has_its_places(on_chip):
+    """Every cell that is placed is one that there is, those of a byte side by side."""
+    soc = open_board("ulx3s-85f").make_soc(
+        room=open_room("opentpu"), preset="85f-16x16-fast", on_chip=on_chip
+    )
+    ram = soc.backing._low._ram
+    placed = soc.backing.floorplan("LFE5U-85F")
+    blocks = set(re.findall(r"cell \\DP16KD \\(block_\w+)", rtlil.convert(ram)))
+    assert {name.rsplit(".", 1)[1] for name in placed} == blocks
+    assert len(set(placed.values())) == on_chip // 2048
+    board = open_board("ulx3s-85f")
+    script = _scripts(soc.core.engine, board, soc.params, soc.backing)["script_after_synth"]
+    for name, place in placed.items():
+        assert f'setattr -set BEL "{place}" c:*.memory.{name}' in script

@@ -12,8 +12,8 @@ from quintet.firmware import digits
 from quintet.gateware.isa.files import load_archive
 from quintet.gateware.isa.outcome import FaultReport, Outcome
 from quintet.tools.compiler.backends import backend_names
+from quintet.tools.compiler.images import line_seconds
 from quintet.tools.compiler.layout import dense_layout
-from quintet.tools.compiler.line import line_seconds
 from quintet.tools.compiler.onnx_import import import_onnx
 from quintet.tools.compiler.plan import PlanError
 from quintet.tools.compiler.planning import Options, compile_graph

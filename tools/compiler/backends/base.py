@@ -148,7 +148,7 @@ class Lowered:
     images: int = 1
     memory: int = 0
     layers: list[LayerSpan] = field(default_factory=list)
-    params: dict[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
     setup: list[tuple[bytes, int]] = field(default_factory=list)
     again: dict[str, int] = field(default_factory=dict)
 
@@ -212,7 +212,7 @@ class Backend(ABC):
     def __init__(
         self,
         *,
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         memory_size: int,
         memory: Mapping[str, Any] | None = None,
     ):

@@ -4,6 +4,7 @@ network that they were made from."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,7 @@ class Plan:
 
     network: str
     isa: str
-    params: dict[str, Any]
+    params: Mapping[str, Any]
     memory_size: int
     inputs: list[Port]
     outputs: list[Port]
@@ -138,7 +139,7 @@ class Plan:
                 f"{name} holds {'no core' if info.isa is None else f'core {info.isa}'}; the "
                 f"plan of {self.network} is for {self.isa}"
             )
-        needs = {}
+        needs: dict[str, Any] = {}
         for step in self.machine_steps:
             needs.update(step.lowered.params)
         wrong = [

@@ -153,19 +153,19 @@ class Centred(Wish):
         """Offset of each channel, float64 [channels], where the unit is ``step``."""
         return np.maximum(self.middle, (self.top + 1) * step) if self.relu else self.middle
 
-    def greatest(self):
+    def greatest(self) -> float:
         most, partial = _LOUDER * super().greatest(), self._partial
         if partial is None:
             return most
         size = np.abs(partial.values - self.middle[partial.channel]).max(initial=0.0)
         return max(most, float(size * (self.top + 1) / partial.limit))
 
-    def rounding(self, step):
+    def rounding(self, step: float) -> float:
         held = self._louder - self.offset(step)
         whole = np.clip(np.rint(held / step), -self.top - 1, self.top)
         return float(np.mean(np.square(held - step * whole)))
 
-    def saturation(self, step):
+    def saturation(self, step: float) -> float:
         if self._partial is None:
             return 0.0
         values = self._partial.values - self.offset(step)[self._partial.channel]

@@ -4,7 +4,7 @@ layer's weights."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -111,7 +111,9 @@ class Wish:
         )
 
 
-def saturating(values, activation, limit):
+def saturating(
+    values: np.ndarray, activation: Callable[[np.ndarray], np.ndarray], limit: float
+) -> float:
     """Mean of the squared error of sums that are limited at every step."""
     total = np.zeros_like(values[0])
     before = total

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Module: placement of matrices, and the list of program steps that work on them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +65,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         Address in main memory of the first array, a multiple of 4.
     """
 
-    def __init__(self, params: dict[str, Any], base: int = 0x0010_0000):
+    def __init__(self, params: Mapping[str, Any], base: int = 0x0010_0000):
         missing = [name for name in _PARAMS if not isinstance(params, dict) or name not in params]
         if missing:
             raise KernelError(

@@ -8,7 +8,7 @@ iterations is followed for a few, the rest take as long as the last of these.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +40,7 @@ _AROUND = 30
 
 def program_cycles(
     bodies: Sequence[Body],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     costs: Costs,
 ) -> int:
     """Estimated cycles of a program made of these bodies of :class:`~.nests.Nests`."""

@@ -2,7 +2,7 @@
 """Programs as a list of assembler calls, rendered as words or as text with arrays in an .npz
 file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,7 @@ __all__ = ["ProgramCalls", "RESERVED", "setup_of"]
 RESERVED = 2
 
 
-def setup_of(params: dict[str, Any], fraction: int) -> dict[str, Any]:
+def setup_of(params: Mapping[str, Any], fraction: int) -> dict[str, Any]:
     """Keyword arguments of ``setupParams`` for a build with all of its registers."""
     return {
         "regCnt": registers_of(params) - RESERVED,
@@ -35,7 +35,7 @@ class ProgramCalls:
     """Assembler calls for a build of ``params``, numbers with ``fraction`` fraction bits;
     ``vectors`` counts the shift-outs."""
 
-    def __init__(self, params: dict[str, Any], fraction: int):
+    def __init__(self, params: Mapping[str, Any], fraction: int):
         self.params, self.fraction = params, fraction
         self.calls: list[Any] = []
         self.arrays: dict[str, np.ndarray] = {}

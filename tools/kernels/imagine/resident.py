@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,7 @@ class Resident:
         any).
     """
 
-    def __init__(self, layers: Sequence[Layer], params: dict[str, Any], *, overlap: bool = True):
+    def __init__(self, layers: Sequence[Layer], params: Mapping[str, Any], *, overlap: bool = True):
         self.layers, self.params, self.overlap = list(layers), params, overlap
         if len({layer.fraction for layer in self.layers}) != 1:
             raise KernelError(

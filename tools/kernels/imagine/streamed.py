@@ -4,7 +4,7 @@ are loaded in passes of as many rows of tiles as fit."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class Streamed:
     ``passes`` counts how often weights are loaded."""
 
     def __init__(
-        self, layer: Layer, params: dict[str, Any], batch: Sequence[Sequence[Any]], overlap: bool
+        self, layer: Layer, params: Mapping[str, Any], batch: Sequence[Sequence[Any]], overlap: bool
     ):
         self.layer, self.params = layer, params
         self.batch = batch_of(layer, batch)
@@ -143,7 +143,7 @@ def batch_of(layer: Layer, batch: Sequence[Any]) -> list[list[np.ndarray]]:
 
 
 def streamed(
-    layer: Layer, params: dict[str, Any], batch: Sequence[Any], *, overlap: bool = True
+    layer: Layer, params: Mapping[str, Any], batch: Sequence[Any], *, overlap: bool = True
 ) -> Streamed:
     """A :class:`Streamed` program of ``layer`` on ``batch``, a sequence of tuples of input vectors.
 

@@ -4,7 +4,7 @@ no assembly."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ class Template:
     order : list of (vector of the batch, row of tiles), of every shift-out
     """
 
-    def __init__(self, layer: Layer, params: dict[str, Any], batch: int):
+    def __init__(self, layer: Layer, params: Mapping[str, Any], batch: int):
         if len(layer.weights) != 1:
             raise KernelError(
                 f"{layer.name} takes {len(layer.weights)} vectors; a template takes layers of one"
@@ -87,7 +87,7 @@ class Template:
 
 def kernel_template(
     layer: Layer,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     batch: int,
     weights_at: int,
     bias_at: int,
@@ -112,7 +112,7 @@ def kernel_template(
 
 
 def registers_of_layers(
-    layers: Sequence[Layer], params: dict[str, Any]
+    layers: Sequence[Layer], params: Mapping[str, Any]
 ) -> tuple[int, list[tuple[int, int]]] | None:
     """Register allocation for layers that stay in the array: ``(vectors, [(weights, biases) of
     each])``, or ``None`` if they do not fit."""
@@ -126,7 +126,7 @@ def registers_of_layers(
 
 
 def loader_template(
-    layer: Layer, params: dict[str, Any], weights_at: int, bias_at: int
+    layer: Layer, params: Mapping[str, Any], weights_at: int, bias_at: int
 ) -> ProgramCalls:
     """The :class:`ProgramCalls` that loads a layer's weights and biases into the registers of
     :func:`registers_of_layers`; it has no results."""
@@ -139,7 +139,7 @@ def loader_template(
     return program
 
 
-def streamed_template(layer: Layer, params: dict[str, Any], batch: int) -> Template:
+def streamed_template(layer: Layer, params: Mapping[str, Any], batch: int) -> Template:
     """The :class:`Template` of a layer of any size: weights are loaded with every run, as many
     columns of a row of tiles at a time as fit."""
     made = Template(layer, params, batch)

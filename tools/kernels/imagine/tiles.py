@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Tiles", "registers_for_use"]
 
 
-def registers_for_use(params: dict[str, Any]) -> int:
+def registers_for_use(params: Mapping[str, Any]) -> int:
     """Number of registers that are not reserved for macros."""
     return registers_of(params) - RESERVED
 
@@ -33,7 +33,7 @@ class Tiles:
     columns : list of (input, first element, last + 1): the tiles of a row
     """
 
-    def __init__(self, layer: Layer, params: dict[str, Any]):
+    def __init__(self, layer: Layer, params: Mapping[str, Any]):
         if layer.width != params["reg_width"]:
             raise KernelError(
                 f"{layer.name} has width {layer.width}, the build reg_width {params['reg_width']}"

@@ -36,7 +36,7 @@ class Chunk:
         return (self.end - self.first) * self.width
 
 
-def slot_rows(params: dict[str, Any]) -> int:
+def slot_rows(params: Mapping[str, Any]) -> int:
     """Accumulator rows available to one chunk, so that two chunks can be in flight."""
     return min(256, params["acc_rows"] // 2)
 
@@ -44,7 +44,7 @@ def slot_rows(params: dict[str, Any]) -> int:
 def chunks(
     step: Step | PoolStep | KernelStep,
     planes: Mapping[str, Planes],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     most: int | None = None,
 ) -> list[Chunk]:
     """Splits the result of ``step`` into chunks of at most ``most`` lines, as equal as lines
@@ -77,7 +77,7 @@ def pool_extent(step: PoolStep, source: Planes, target: Planes) -> tuple[int, in
     return before, behind, (before + source.across + behind if before or behind else source.pitch)
 
 
-def pool_lines(step: PoolStep, planes: Mapping[str, Planes], params: dict[str, Any]) -> int:
+def pool_lines(step: PoolStep, planes: Mapping[str, Planes], params: Mapping[str, Any]) -> int:
     """Greatest number of result lines of a pooling whose windows fit the accumulators; 0 if not
     even one fits."""
     source, target = planes[step.sources[0]], planes[step.target]

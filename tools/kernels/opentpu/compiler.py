@@ -14,7 +14,7 @@ from .emit import Emitter
 from .geometry import settle
 from .plan import make_plan
 from .program import RW, Program, schedule_weights
-from .step import BIAS_LANE, KernelStep, PoolStep, Step
+from .step import BIAS_LANE, KernelStep, PoolStep, Step, kinds
 
 if TYPE_CHECKING:
     from .planes import Planes
@@ -34,6 +34,7 @@ class CompiledSteps:
     constants : int8 [vectors, n], host memory from vector 0
     placement : dict, tensor -> (first host vector, Planes)
     vectors : host vectors in all
+    far_vectors : host vectors from :data:`~.plan.FAR` on, besides
     resident : names of the tensors that stay in the unified buffer
     first_tile : number of the first of ``tiles``: more than 0 where tensors are tiles,
         and weight memory begins where host memory does
@@ -45,15 +46,22 @@ class CompiledSteps:
     constants: np.ndarray
     placement: dict[str, tuple[int, Planes]]
     vectors: int
+    far_vectors: int = 0
     resident: set[str] = field(default_factory=set)
     first_tile: int = 0
 
 
-def constant_vectors(count: int, n: int) -> np.ndarray:
-    """Constant vectors that biases are products of, int8 [count, n]."""
+def constant_vectors(count: int, n: int, packed: int = 0) -> np.ndarray:
+    """Constant vectors that biases are products of, and behind them ``packed`` of each kind, int8
+    [vectors, n]."""
     vector = np.full(n, BIAS_LANE, np.int8)
     vector[0] = 1
-    return np.tile(vector, (count, 1))
+    found = [np.tile(vector, (count, 1))]
+    for kind in range(kinds(n) if packed else 0):
+        vector = np.zeros(n, np.int8)
+        vector[2 * kind : 2 * kind + 2] = 1, BIAS_LANE
+        found.append(np.tile(vector, (packed, 1)))
+    return np.concatenate(found)
 
 
 def compile_steps(
@@ -62,10 +70,11 @@ def compile_steps(
     *,
     inputs: Collection[str],
     stored: Collection[str],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     ahead: int | None = None,
     join: str = "all",
     least: int = 4,
+    far: Collection[str] | None = None,
 ) -> CompiledSteps:
     """Compiles the steps of a network into one program.
 
@@ -78,7 +87,7 @@ def compile_steps(
     params : build parameters
     ahead : tiles that are asked for ahead of their product
     join : name out of :data:`~.geometry.JOINS`
-    least : as of :func:`~.plan.make_plan`
+    least, far : as of :func:`~.plan.make_plan`
 
     Raises
     ------
@@ -87,7 +96,7 @@ def compile_steps(
     """
     settled, zeroed = settle(steps, planes, join)
     plan = make_plan(
-        steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least
+        steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least, far=far
     )
     emitter = Emitter(plan, inputs=inputs, stored=stored, params=params)
     for number, step in enumerate(steps):
@@ -104,9 +113,10 @@ def compile_steps(
         program=Program(words),
         spans=spans,
         tiles=tiles,
-        constants=constant_vectors(plan.ones, n),
+        constants=constant_vectors(plan.ones, n, plan.packed),
         placement={name: (at, settled[name]) for name, at in plan.home.items()},
         vectors=plan.vectors,
+        far_vectors=plan.far_vectors,
         resident=set(plan.base),
         first_tile=emitter.tiles.first,
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,17 @@ from .chunks import needed, slot_rows
 from .kernels import Kernels
 from .pooling import Pooling
 from .program import Program, split
-from .step import INT8, KernelStep, PoolStep, Step, StoredTile, bias_tiles, spread_of
+from .step import (
+    INT8,
+    KernelStep,
+    PackedBias,
+    PoolStep,
+    Step,
+    StoredTile,
+    bias_tiles,
+    packed_biases,
+    spread_of,
+)
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -64,7 +74,7 @@ class Emitter(Pooling, Kernels):
         *,
         inputs: Collection[str],
         stored: Collection[str],
-        params: dict[str, Any],
+        params: Mapping[str, Any],
     ):
         self.plan, self.stored, self.params = plan, stored, params
         # Where tensors are tiles, host memory comes first in weight memory.
@@ -84,7 +94,7 @@ class Emitter(Pooling, Kernels):
         self._outs = 0
         self._waiting: list[Any] = []  # loads of the next part, still to be asked for
         if plan.ones:
-            self.program.rhm(0, plan.zeros, plan.ones)
+            self.program.rhm(0, plan.zeros, plan.constants)
 
     # Small things
 
@@ -205,9 +215,10 @@ class Emitter(Pooling, Kernels):
         places = spread_of(step, source)
         if places is not None and self._spread(number, step, places):
             return None
-        biases = (
-            bias_tiles(step.bias, source.n) if step.bias is not None else [None] * len(step.terms)
-        )
+        biases = [None] * len(step.terms) if step.bias is None else bias_tiles(step.bias, source.n)
+        if step.bias is not None and plan.planes[step.target].plane <= plan.packed:
+            packed = packed_biases(step.bias, source.n)
+            biases = [one or tiles for one, tiles in zip(packed, biases, strict=True)]
         ahead = plan.bands[number] - 1
         for part, chunk in enumerate(plan.parts[number]):
             if part == 0 or not ahead:
@@ -239,7 +250,13 @@ class Emitter(Pooling, Kernels):
                 bias = [np.zeros((target.n, target.n), np.int8)]
             else:
                 pieces.insert(0, pieces.pop(whole))
-        for index, tile in enumerate(bias or ()):
+        if isinstance(bias, PackedBias):
+            ub = plan.zeros + plan.ones + bias.kind * plan.packed
+            self._mmc(ub, acc, max(rows, 1), self.tiles.number(bias.tile), overwrite=True)
+            tiles = ()
+        else:
+            tiles = bias or ()
+        for index, tile in enumerate(tiles):
             self._constant(self.tiles.number(tile), acc, max(rows, 1), index == 0)
         for index, (term, span) in enumerate(pieces):
             self._product(

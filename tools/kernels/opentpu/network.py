@@ -13,7 +13,7 @@ Order of instructions (it is what the speed depends on; results do not):
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,7 @@ class Network:
     def __init__(
         self,
         layers: Sequence[Layer],
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         *,
         batch: int | None = None,
         bandwidth: float = 1.8,

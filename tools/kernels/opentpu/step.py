@@ -16,12 +16,15 @@ __all__ = [
     "BIAS_LANE",
     "INT8",
     "KernelStep",
+    "PackedBias",
     "PoolStep",
     "Step",
     "StoredTile",
     "Term",
     "bias_tile_limit",
     "bias_tiles",
+    "kinds",
+    "packed_biases",
     "spread_of",
 ]
 
@@ -174,4 +177,38 @@ def bias_tiles(bias: np.ndarray, n: int) -> list[list[np.ndarray]]:
                 left -= part
             tiles.append(tile)
         result.append(tiles)
+    return result
+
+
+#: Rows of a tile that a packed bias takes: what is left, and one of quotients.
+_PACKED_ROWS = 2
+
+
+def kinds(n: int) -> int:
+    """Kinds of constant vectors for packed biases: kind k has 1 and 127 in its elements 2 k and
+    2 k + 1, and zeros."""
+    return n // _PACKED_ROWS
+
+
+@dataclass(frozen=True, eq=False)
+class PackedBias:
+    """A block's bias among those of others in one tile: what that gives with the constant vector of
+    kind ``kind``."""
+
+    tile: np.ndarray
+    kind: int
+
+
+def packed_biases(bias: np.ndarray, n: int) -> list[PackedBias | None]:
+    """:class:`PackedBias` of each block, ``None`` of one whose bias is larger than 127 * 127."""
+    bias = np.asarray(bias, np.int64).reshape(-1, n)
+    quotient = (2 * bias + BIAS_LANE) // (2 * BIAS_LANE)
+    small = np.flatnonzero(np.abs(quotient).max(axis=1) <= BIAS_LANE)
+    result: list[PackedBias | None] = [None] * len(bias)
+    for at in range(0, len(small), kinds(n)):
+        tile, group = np.zeros((n, n), np.int8), small[at : at + kinds(n)]
+        for kind, block in enumerate(group):
+            tile[_PACKED_ROWS * kind] = (bias - BIAS_LANE * quotient)[block]
+            tile[_PACKED_ROWS * kind + 1] = quotient[block]
+            result[block] = PackedBias(tile, kind)
     return result

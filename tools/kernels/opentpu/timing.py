@@ -34,6 +34,10 @@ class Memory:
     on_chip: Memory | None = None
     border: int = 0
 
+    def cycles(self, size: int) -> float:
+        """Cycles of its port that a request of ``size`` bytes takes."""
+        return self.overhead + size / self.bandwidth
+
     def at(self, address: int) -> Memory:
         """The memory that holds this byte."""
         return self if self.on_chip is None or address >= self.border else self.on_chip
@@ -72,8 +76,8 @@ _DECODE, _DECODE_MEMORY, _ISSUE = 2, 7, 2
 class _Clock:
     """Units of a core, each with the cycle at which it is free."""
 
-    def __init__(self, params, memory, host, weights):
-        self.host, self.weights, self.asked_words = host, weights, 0
+    def __init__(self, params, memory, host, weights, program=0):
+        self.host, self.weights, self.next_word = host, weights, program
         n = self.n = params["n"]
         self.params, self.memory = params, memory
         self.port = 0.0  # the memory port
@@ -102,8 +106,8 @@ class _Clock:
         """Issue one word; returns the cycle at which it has done its work."""
         while len(self.words) < self.params["fetch_words"]:
             # Eight words a request.
-            memory = self.memory.at(_WORD * self.asked_words)
-            self.asked_words += 1
+            memory = self.memory.at(self.next_word)
+            self.next_word += _WORD
             self.port = max(self.port, self.issued) + _WORD / memory.bandwidth + memory.overhead / 8
             self.words.append(self.port + memory.latency)
         moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])
@@ -221,15 +225,16 @@ class _Clock:
 
 def word_times(
     words: Sequence[Word],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     memory: Memory = SDRAM16,
     host: int = 0,
     weights: int = 0,
+    program: int = 0,
 ) -> tuple[list[float], float]:
-    """Simulates a program: (issue cycle of each word, cycle at which the last has ended). The
-    program lies at address 0; ``host`` and ``weights`` are the base addresses of host and weight
-    memory."""
-    clock, times, end = _Clock(params, memory, host, weights), [], 0.0
+    """Simulates a program: (issue cycle of each word, cycle at which the last has ended). ``host``,
+    ``weights`` and ``program`` are the base addresses of host memory, weight memory and the
+    program."""
+    clock, times, end = _Clock(params, memory, host, weights, program), [], 0.0
     for word in words:
         end = max(end, clock.word(word))
         times.append(clock.issued)

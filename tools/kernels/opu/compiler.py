@@ -38,7 +38,7 @@ def _align(value, step=64):
 
 def compile_network(
     network: Network,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     *,
     schedule: bool = True,
     group: int | None = None,

@@ -4,7 +4,7 @@ ranks programs; the cycles of a program are measured on the gateware."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,7 +61,7 @@ class Estimate:
 
 def estimate(
     words: Iterable[int],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     timing: Timing | None = None,
     marks: Iterable[int] = (),
 ) -> Estimate:

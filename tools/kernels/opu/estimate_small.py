@@ -2,6 +2,7 @@
 """Cycle model of the small engine, which executes one instruction after the other (specification,
 9.6 and 10.1)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ....gateware.cores.opu.model.sequence import Sequence
@@ -18,7 +19,7 @@ _LOAD, _STORE = 2, 1.05
 class SmallMachine:
     """Model of the small engine that :func:`~.estimate.estimate` steps through."""
 
-    def __init__(self, params: dict[str, Any]):
+    def __init__(self, params: Mapping[str, Any]):
         self.params, self.sequence = params, Sequence(params)
         self.issue = self.moved = 0.0
         self.work = 0

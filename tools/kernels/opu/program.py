@@ -98,7 +98,7 @@ class Compiled:
     tensors: dict[str, Placed]
     registers: dict[str, int]
     memory_size: int
-    params: dict[str, Any]
+    params: Mapping[str, Any]
     layers: list[LayerSpan]
     tilings: dict[str, Tiling] = field(default_factory=dict)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Buffer capacities of one build of the OPU, from which tilings are chosen."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,7 @@ def ofm_channels(channels: int) -> int:
 class Target:
     """Capacities of a build, from its resolved parameters."""
 
-    params: dict[str, Any]
+    params: Mapping[str, Any]
 
     @property
     def types(self) -> TypeSet:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instruction builder of one core: allocates registers for addresses, and local memory."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -39,7 +39,7 @@ class CoreBuilder:
     number : of the core
     """
 
-    def __init__(self, params: dict[str, Any], number: int):
+    def __init__(self, params: Mapping[str, Any], number: int):
         self.params, self.number = params, number
         self.words: list[Any] = []
         self.groups: list[Any] = []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Validation of build parameters."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from quintet.gateware.cores.pim.params import SPACE
@@ -10,7 +11,7 @@ from ..inputs import KernelError
 __all__ = ["check_params"]
 
 
-def check_params(params: dict[str, Any]) -> None:
+def check_params(params: Mapping[str, Any]) -> None:
     """Raises KernelError for build parameters that are not integers."""
     if not isinstance(params, dict):
         raise KernelError(f"params must be a dict of build parameters, not {type(params).__name__}")

@@ -5,6 +5,7 @@ layers."""
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -226,7 +227,7 @@ def _whole_network(core, network, offsets, chunk, count, thrifty):
 
 def compile_network(
     network: Network,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     *,
     images: int = 1,
     cores: int | None = None,
@@ -292,7 +293,7 @@ def compile_network(
 
 def compile_columns(
     network: Network,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     *,
     images: int = 1,
     cores: int | None = None,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +49,7 @@ def write_job(
     name: str,
     compiled: Compiled,
     values: Any,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     *,
     at: int | None = None,
     comment: str = "",

@@ -4,7 +4,7 @@ that fits is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base import Lowered, LoweringError
@@ -27,7 +27,7 @@ _LONG = 4000
 
 
 def lower_machine(
-    machine: Machine, graph: Graph, params: dict[str, Any], memory_size: int, keep: bool
+    machine: Machine, graph: Graph, params: Mapping[str, Any], memory_size: int, keep: bool
 ) -> Lowered:
     """Lowers a :class:`~.machine.Machine` by the fastest candidate schedule that fits; raises
     LoweringError if none fits."""

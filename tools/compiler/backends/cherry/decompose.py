@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decomposition of a graph into operations of Cherry's kernels."""
 
+from collections.abc import Mapping
 from functools import singledispatchmethod
 from typing import Any
 
@@ -39,7 +40,7 @@ from .reference.arithmetic import to_element
 __all__ = ["Decomposer", "machine_of"]
 
 
-def machine_of(graph: Graph, params: dict[str, Any], *, keep: bool = False) -> Machine:
+def machine_of(graph: Graph, params: Mapping[str, Any], *, keep: bool = False) -> Machine:
     """Decomposes a graph into operations; ``keep``: every tensor of the graph becomes a value."""
     maker = Decomposer(graph, params)
     for node in graph.nodes:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ class Lowering:
         self,
         machine: Machine,
         graph: Graph,
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         memory_size: int,
         keep: bool,
         arrays: Arrays,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Builder of operations: values of the core and the operations on them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, isqrt
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ _BUSY = 40
 _ADDITIONS = 64
 
 
-def streamed(weights: np.ndarray, results: int, params: dict[str, Any]) -> bool:
+def streamed(weights: np.ndarray, results: int, params: Mapping[str, Any]) -> bool:
     """Whether weights are stored as bfloat16: if each is used for so few results that loading
     dominates."""
     return results * 32 // params["macs"] < _BUSY and weights.size >= 4096
@@ -51,7 +51,7 @@ class Operations:
     machine : Machine; ``node``: name of the node at work
     """
 
-    def __init__(self, graph: Graph, params: dict[str, Any]):
+    def __init__(self, graph: Graph, params: Mapping[str, Any]):
         self.graph, self.params = graph, params
         self.machine = Machine()
         self.constant = Constants()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Support checks of Cherry."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from ...graph import (
@@ -44,7 +45,7 @@ _BINARY = ("add", "sub", "mul", "div")
 _REDUCES = ("mean", "sum", "max")
 
 
-def check_support(graph: Graph, node: Node, params: dict[str, Any]) -> Support:
+def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Support:
     """Support check of a node for a build."""
     if not Decomposer.takes(node):
         return Support(NO, f"{node.kind}: no kernel")

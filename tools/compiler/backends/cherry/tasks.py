@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tasks of the operations: placement of their values, and their DMA transfers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Tasks(BandTasks):
     def __init__(
         self,
         machine: Machine,
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         *,
         keep: bool,
         most: int,
@@ -92,8 +92,8 @@ class Tasks(BandTasks):
         self._leave_unmade()
 
     def buffer(self, size: int, what: str) -> Buffer:
-        # The last tile of a narrow view may reach three elements further.
         """Adds a buffer."""
+        # The last tile of a narrow view may reach three elements further.
         found = Buffer(size + 3 + -(size + 3) % 4, what)
         self.buffers.append(found)
         return found

@@ -50,6 +50,7 @@ class IMAGineBackend(Backend):
     host_free = True
 
     def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
         if isinstance(node, Dense):
             return (
                 Support(NATIVE)
@@ -81,6 +82,7 @@ class IMAGineBackend(Backend):
         return Support(HOST, "between layers the values are on the host")
 
     def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph for this core."""
         return legalised(graph)
 
     def split(self, graph: Graph) -> list[Graph]:
@@ -88,6 +90,7 @@ class IMAGineBackend(Backend):
         return [graph.part([node]) for node in graph.nodes]
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
         width = self.params["reg_width"]
         return Arithmetic(
             bits=width,
@@ -120,6 +123,7 @@ class IMAGineBackend(Backend):
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         graph, values = (
             quantised.graph,
             {name: np.asarray(v, np.int64) for name, v in inputs.items()},
@@ -146,6 +150,7 @@ class IMAGineBackend(Backend):
     # Programs
 
     def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
+        """Lowers a quantised graph to a program."""
         return self.lower_all([quantised])[0]
 
     def lower_all(self, parts: Sequence[Quantised], images: int = 1) -> list[Lowered]:
@@ -174,6 +179,7 @@ class IMAGineBackend(Backend):
         return found
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
         # Inputs are words of the program, which lies anywhere.
         by = at - lowered.program_at
         return moved(lowered, by, ("program_address", "output_at", "output_limit"), program_at=at)

@@ -29,17 +29,21 @@ class OpenTpu(Backend):
     isa = "opentpu"
 
     def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
         return check_support(graph, node, self.params)
 
     def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph for this core."""
         return legalise(graph)
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
         return arithmetic(node, self.params)
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         return run(quantised, inputs, keep)
 
     def most_images(self, graph: Graph) -> int:
@@ -51,6 +55,7 @@ class OpenTpu(Backend):
         return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+        """The double-buffered copy of a program."""
         # Programs address vectors within a region, its constant ones included; tensors that are
         # tiles lie in that of the weights as well.
         if lowered.registers["weights_base"] == lowered.registers["hostmem_base"]:

@@ -2,6 +2,9 @@
 """Integer parameters of OpenTPU's layers: factors of additions and averages, shifts of blocks, clip
 limits."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from ....kernels.opentpu.step import bias_tile_limit
@@ -26,7 +29,7 @@ BIAS_BITS = 24
 LEAKY_SHIFT = 6
 
 
-def arithmetic(node: Node, params: dict) -> Arithmetic:
+def arithmetic(node: Node, params: Mapping[str, Any]) -> Arithmetic:
     """The :class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a legalised graph."""
     n = params["n"]
     if isinstance(node, Conv | Dense):

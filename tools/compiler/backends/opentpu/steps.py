@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,7 +53,7 @@ class Steps:
     """
 
     def __init__(
-        self, quantised: Quantised, params: dict[str, Any], *, swap: bool, images: int = 1
+        self, quantised: Quantised, params: Mapping[str, Any], *, swap: bool, images: int = 1
     ):
         self.quantised, self.params, self.swap, self.images = quantised, params, swap, images
         n = self.n = params["n"]

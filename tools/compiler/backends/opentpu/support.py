@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Support checks of OpenTPU."""
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -240,7 +241,7 @@ def _boards_with_norm():
     return found
 
 
-def check_support(graph: g.Graph, node: g.Node, params: dict[str, Any]) -> Support:
+def check_support(graph: g.Graph, node: g.Node, params: Mapping[str, Any]) -> Support:
     """Support check of a node for build parameters ``params``."""
     if not params["ext_norm"]:
         return Support(

@@ -40,7 +40,7 @@ class OpuBackend(Backend):
     def __init__(
         self,
         *,
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         memory_size: int,
         memory: Mapping[str, int | str] | None = None,
     ):
@@ -50,9 +50,11 @@ class OpuBackend(Backend):
         self._forms: WeakKeyDictionary[Tensor, Form] = WeakKeyDictionary()
 
     def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
         return check_support(graph, node)
 
     def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph for this core."""
         return legalise(graph, self.apart)
 
     def form(self, graph: Graph) -> Form:
@@ -71,6 +73,7 @@ class OpuBackend(Backend):
         return form
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
         types = self.types
         common: dict[str, Any] = {"bits": types.ifm, "out_bits": (types.ifm,)}
         if isinstance(node, Conv | Dense):
@@ -100,6 +103,7 @@ class OpuBackend(Backend):
         return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, **common)
 
     def partial_sums(self, graph: Graph, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
+        """Partial sums of a node in the core's accumulation order."""
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
 
@@ -110,6 +114,7 @@ class OpuBackend(Backend):
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         graph = quantised.graph
         form, built = self._built(quantised, fuse=False)
         values = {}
@@ -152,6 +157,7 @@ class OpuBackend(Backend):
         return stages(quantised, lambda part: self.lower(part, keep=keep))
 
     def most_images(self, graph: Graph) -> int:
+        """Greatest batch size of a run."""
         return _MOST_IMAGES
 
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
@@ -161,6 +167,7 @@ class OpuBackend(Backend):
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
         # Programs address maps within a region.
         register = f"region_base[{REGION_MAPS}]"
         return moved(

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ _APART = 0.75
 
 
 def lower_network(
-    graph: Graph, form: Form, built: Builder, params: dict[str, Any], memory_size: int
+    graph: Graph, form: Form, built: Builder, params: Mapping[str, Any], memory_size: int
 ) -> Lowered:
     """The :class:`Lowered` program of a Builder's network; raises :class:`LoweringError`."""
     compiled, apart = _compiled(built, params, memory_size)

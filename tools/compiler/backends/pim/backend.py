@@ -137,6 +137,7 @@ class PIMBackend(Backend):
         return (16, 8) if self.params["x_bits"] >= 16 and self.params["max_biw"] >= 16 else (8,)
 
     def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
         activation = getattr(node, "activation", None)
         if activation is not None and activation.function not in ("relu", "clip"):
             return Support(HOST, f"{activation.function}: expected relu or clip")
@@ -276,6 +277,7 @@ class PIMBackend(Backend):
         return True
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
         common: dict[str, Any] = {
             "bits": self.bits[0],
             "reads": self.bits,
@@ -316,6 +318,7 @@ class PIMBackend(Backend):
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
         for node in quantised.graph.nodes:
             values[node.output] = run_node(
@@ -328,9 +331,11 @@ class PIMBackend(Backend):
         )
 
     def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
+        """Lowers a quantised graph to a program."""
         return self._lower(quantised, [] if keep else self._chosen(quantised), 0)
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
         # It is as long as the program and takes as many cycles.
         size = -(-len(lowered.program) // _PAGE) * _PAGE
         spent = [(layer.cycles, layer.bytes) for layer in lowered.layers]

@@ -4,6 +4,7 @@ cycles of the whole program fall."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ _LOOKED, _TRIED = 3, 3
 _PLACES = 1 << 20
 
 
-def choose_joined(quantised: Quantised, params: dict[str, Any]) -> list[Joined]:
+def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joined]:
     """The list of :class:`~.joined.Joined` for :class:`ProgramWriter` whose program ends first by
     the instructions' timing."""
     writer, matrices = ProgramWriter(quantised, params), _matrices(quantised, params)

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .arrays.matrices import dense_pieces
@@ -28,7 +28,7 @@ __all__ = [
 _PIECE = 1024
 
 
-def most_repeated(params: dict[str, Any]) -> int:
+def most_repeated(params: Mapping[str, Any]) -> int:
     """Greatest number of elements of a broadcast operand, which local memory holds beside the
     pieces."""
     return params["lmem_bytes"] // 8

@@ -18,7 +18,7 @@ def stages_of(
     homes: dict[str, tuple[int, ...]],
     size: Callable[[str], int],
     matrices: Mapping[str, list[Matrix]],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
 ) -> Stages:
     """The :class:`~.stages.Stages` of ``nodes`` for a placement."""
     return Stages(
@@ -36,7 +36,7 @@ def cuts(
     nodes: list[Node],
     size: Callable[[str], int],
     matrices: Mapping[str, list[Matrix]],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
 ) -> Iterator[tuple[float, dict[str, tuple[int, ...]]]]:
     """Candidate placements of a stretch, cut into parts of neighbours that one or several cores
     share: (cycles of the busiest core, node name -> cores); for every number of parts and cores the

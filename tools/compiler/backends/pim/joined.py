@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ class Joined:
         graph: Graph,
         size: Callable[[str], int],
         matrices: dict[str, list[Matrix]],
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         first: int,
         end: int,
         *,

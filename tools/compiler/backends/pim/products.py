@@ -9,6 +9,7 @@ many places before as let no sum be larger (:func:`places_before`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ _MOST_INNER = 2047
 _SUM = 32
 
 
-def support_of_product(graph: Graph, node: MatMul, params: dict[str, Any]) -> Support:
+def support_of_product(graph: Graph, node: MatMul, params: Mapping[str, Any]) -> Support:
     """Support check of a MatMul."""
     reason = against_product(graph, node)
     if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:

@@ -4,7 +4,7 @@ layers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from struct import pack
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,9 @@ class ProgramWriter:
     stretches : list of (names of nodes, words of each core before it, behind it)
     """
 
-    def __init__(self, quantised: Quantised, params: dict[str, Any], joined: Sequence[Joined] = ()):
+    def __init__(
+        self, quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined] = ()
+    ):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places: dict[str, int] = {}

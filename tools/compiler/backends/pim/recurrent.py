@@ -8,6 +8,7 @@ Sums have the unit that the tables read (2^-12 of 16 bits), gates and states tha
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ _APART = 3
 _ONE = (1 << _PLACES) - 1
 
 
-def support_of_recurrent(graph: Graph, node: Lstm | Gru, params: dict[str, Any]) -> Support:
+def support_of_recurrent(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Support:
     """Support check of an Lstm or Gru."""
     reasons = [
         f"{name} = {need}, this build has {params[name]}"
@@ -61,7 +62,7 @@ def _columns(node, params):
     ]
 
 
-def need_of(graph: Graph, node: Lstm | Gru, params: dict[str, Any]) -> Need:
+def need_of(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Need:
     """The :class:`Need` of its weights, on one core."""
     columns, sides = _columns(node, params), (node.weights.shape[1], node.recurrent.shape[1])
     arrays = sum(-(-side // params["xb_rows"]) for side in sides) * len(columns)

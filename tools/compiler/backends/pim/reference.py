@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +107,7 @@ def _dense(node, numbers, x, bits, params):
 
 
 def run_node(
-    quantised: Quantised, node: Node, sources: Sequence[np.ndarray], params: dict[str, Any]
+    quantised: Quantised, node: Node, sources: Sequence[np.ndarray], params: Mapping[str, Any]
 ) -> np.ndarray:
     """Computes a node from its ``sources``, int64 [inputs, ...]."""
     shape = quantised.graph.shape(node.output)

@@ -4,6 +4,7 @@ most."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,7 +91,7 @@ def _grown(needs, copies, found, params):
     return copies, found
 
 
-def assign(needs: list[Need], params: dict[str, Any]) -> list[Need]:
+def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
     """Fills ``cores`` of every :class:`Need`: one copy each, then more where they gain most for
     their arrays.
 

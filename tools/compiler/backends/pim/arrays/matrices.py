@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -70,12 +70,12 @@ class Matrix:
         """Rows and columns of the group."""
         return self.kernel.shape[0] * self.columns * self.count, self.wide * self.outputs
 
-    def arrays(self, params: dict[str, Any]) -> int:
+    def arrays(self, params: Mapping[str, Any]) -> int:
         """Number of arrays that the group occupies."""
         rows, cols = self.shape
         return -(-rows // params["xb_rows"]) * -(-cols // params["xb_cols"])
 
-    def cycles(self, params: dict[str, Any]) -> float:
+    def cycles(self, params: Mapping[str, Any]) -> float:
         """Cycles of the matrix unit per position, back to back."""
         rows, cols = self.shape
         return (rows * -(-cols // params["lanes"]) + 4) / self.wide
@@ -108,7 +108,7 @@ def _together(node, params, cores):
     )
 
 
-def most_rows(params: dict[str, Any]) -> int:
+def most_rows(params: Mapping[str, Any]) -> int:
     """Greatest number of rows of one group."""
     return min(MOST_ROWS, min(MOST_ARRAYS, params["arrays"]) * params["xb_rows"])
 
@@ -131,7 +131,7 @@ def _cut_columns(rows, total, biased, params):
 
 
 def matrices_of(
-    node: Conv, numbers: Integer, params: dict[str, Any], width: int, *, whole: bool = False
+    node: Conv, numbers: Integer, params: Mapping[str, Any], width: int, *, whole: bool = False
 ) -> list[Matrix]:
     """The :class:`Matrix` list of a convolution with its integer weights and bias (``Integer``) and
     ``width`` results per row; ``whole``: for a core that computes all channels, whose results are
@@ -190,7 +190,7 @@ def _widened(matrix, params, width):
     return min(options, key=lambda m: (m.cycles(params), m.wide), default=matrix)
 
 
-def demand(matrices: Sequence[Matrix], params: dict[str, Any]) -> tuple[int, int, int]:
+def demand(matrices: Sequence[Matrix], params: Mapping[str, Any]) -> tuple[int, int, int]:
     """(arrays, biases, groups) that ``matrices`` occupy on a core."""
     return (
         sum(m.arrays(params) for m in matrices),
@@ -199,7 +199,7 @@ def demand(matrices: Sequence[Matrix], params: dict[str, Any]) -> tuple[int, int
     )
 
 
-def dense_pieces(rows: int, cols: int, params: dict[str, Any]) -> list[tuple[int, int]]:
+def dense_pieces(rows: int, cols: int, params: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Splits the rows of a dense layer into groups: pairs (first row, number of rows)."""
     wide = -(-cols // params["xb_cols"])
     step = min(MOST_ROWS, MOST_ARRAYS // wide * params["xb_rows"]) if wide <= MOST_ARRAYS else 0

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,7 +24,7 @@ __all__ = ["empty_numbers", "floor", "layer_needs", "unique"]
 
 
 def layer_needs(
-    quantised: Quantised, params: dict[str, Any], joined: Sequence[Joined] = ()
+    quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined] = ()
 ) -> list[tuple[Any, Any, Need]]:
     """Demand of every layer with weights: (node, matrices or columns, Need). Layers of a chain
     share one Need; stages have their core's.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Splitting of layers whose weights exceed the arrays, by outputs and by summed inputs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -15,7 +15,7 @@ __all__ = ["in_pieces"]
 
 
 def in_pieces(
-    graph: Graph, params: dict[str, Any], held: Callable[[Sequence[Node], Graph], bool]
+    graph: Graph, params: Mapping[str, Any], held: Callable[[Sequence[Node], Graph], bool]
 ) -> Graph:
     """Splits such layers into several, each of which fits the arrays by itself; returns a new
     graph.

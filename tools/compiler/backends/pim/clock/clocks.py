@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quintet.gateware.cores.pim.isa import ISA
@@ -87,7 +87,7 @@ class Clock:
         words: Sequence[int],
         groups: Sequence[Any],
         marks: Sequence[int],
-        params: dict[str, Any],
+        params: Mapping[str, Any],
         memory: Memory,
         begin: float,
     ):

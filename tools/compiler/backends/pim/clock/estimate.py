@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base import LoweringError
@@ -70,7 +70,7 @@ def program_cycles(
 
 def played(
     quantised: Quantised,
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     joined: Sequence[Joined],
     most: float = float("inf"),
 ) -> float:

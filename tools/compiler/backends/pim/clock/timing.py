@@ -8,7 +8,7 @@ one long instruction may hold up all behind it. Where two cores meet, both clock
 later one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -21,7 +21,7 @@ def play(
     codes: Sequence[Sequence[int]],
     groups: Sequence[Sequence[Any]],
     marks: Sequence[Sequence[int]],
-    params: dict[str, Any],
+    params: Mapping[str, Any],
     load: float,
     beat: float,
     most: float = float("inf"),
