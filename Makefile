@@ -39,7 +39,7 @@ format: $(VENV)/stamp
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
 
-lint: $(VENV)/stamp
+lint: $(VENV)/stamp types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	git ls-files -z '*.py' '*.md' '*.toml' | xargs -0 $(BIN)/codespell

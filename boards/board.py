@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from amaranth.build import Platform
 
-    from ..gateware.cores import Room
+    from ..gateware.cores import CorePackage
     from ..gateware.memory.blockram import BlockRAMMemory
     from ..gateware.memory.sdram.controller import SDRAMController
     from ..gateware.memory.spram import SPRAMMemory
@@ -102,7 +102,7 @@ class _Memory:
         @property
         def beat_bytes(self) -> int: ...
 
-    def usable(self, room: Room | None, params: Mapping[str, Any]) -> int:
+    def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
         """Bytes of main memory available beside this core."""
         return self.size
 
@@ -196,11 +196,13 @@ class SPRAM(_Memory):
     beat_bytes: int = 4
     kind: Literal["SPRAM"] = "SPRAM"
 
-    def usable(self, room: Room | None, params: Mapping[str, Any]) -> int:
+    def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
         """Bytes of main memory available beside this core."""
-        if room is None:
+        if package is None:
             return self.size
-        return self.size - 32768 * room.core.variant(params, self.beat_bytes).spram_blocks(params)
+        return self.size - 32768 * package.core.variant(params, self.beat_bytes).spram_blocks(
+            params
+        )
 
     @property
     def beats(self) -> tuple[int, ...]:
@@ -229,9 +231,9 @@ class BlockRAM(_Memory):
     kind: Literal["block RAM"] = "block RAM"
     beside: dict[str, int] = field(default_factory=dict, hash=False)
 
-    def usable(self, room: Room | None, params: Mapping[str, Any]) -> int:
+    def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
         """Bytes of main memory available beside this core."""
-        return self.size if room is None else self.beside.get(room.name, self.size)
+        return self.size if package is None else self.beside.get(package.name, self.size)
 
     def backing(self, *, clocking: Clocking, family: str | None, size: int) -> BlockRAMMemory:
         """The memory component (docs/how/contracts.md, section 2)."""
@@ -254,11 +256,11 @@ class Board:
     title : str
     fpga : str, code of presets that fit (``85f``, ``45f``, ``25f``, ``up5k``, ``hx8k``)
     part : str, the FPGA as its maker calls it, with package and speed grade
-    platform : str, ``module:class`` of amaranth-boards, or of a file of ours
+    platform : str, ``module:class`` of amaranth-boards, or of a file in ``boards/platforms``
     oscillator : str, clock resource of the platform; ``oscillator_hz`` its frequency
     clock_mhz : float, main clock where the preset names none
     memory : SDRAM, SRAM, SPRAM or BlockRAM
-    link : UARTLink or USBPort, the link that is built where none is asked for
+    link : UARTLink or USBPort, the default link
     usb : USBPort or None, where USB wires come to the FPGA
     bridges : tuple of Bridge, the board's own USB serial bridge (of several revisions),
         by which a host finds it
@@ -269,7 +271,7 @@ class Board:
     held_high : tuple of (resource, number), or with the name of a part of it:
         pins that must stand high
     notes : tuple of str, what a user must know
-    no_room : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
+    too_large : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
         as ``"37 of 32 block RAMs"``
     """
 
@@ -291,7 +293,7 @@ class Board:
     clock_pad: bool = False
     held_high: tuple[PinName, ...] = field(default=())
     notes: tuple[str, ...] = field(default=())
-    no_room: dict[tuple[str, str], str] = field(default_factory=dict, hash=False)
+    too_large: dict[tuple[str, str], str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         if self.fpga not in FPGA_FAMILY:
@@ -332,18 +334,18 @@ class Board:
             )
         return self.usb if link == "usb" and self.usb is not None else self.link
 
-    def presets(self, room: Room) -> list[str]:
+    def presets(self, package: CorePackage) -> list[str]:
         """Names of a core's presets for this board, the default one first; those that were found
-        too large (``no_room``) come last."""
-        space = room.params.SPACE
+        too large (``too_large``) come last."""
+        space = package.params.SPACE
         names = [
             name
             for name in space.presets_for(self.fpga, self.memory.beats)
             if self.memory.is_chip or not space.presets[name].on_chip
         ]
-        return sorted(names, key=lambda preset: (room.name, preset) in self.no_room)
+        return sorted(names, key=lambda preset: (package.name, preset) in self.too_large)
 
-    def preset_for(self, room: Room) -> str:
+    def preset_for(self, package: CorePackage) -> str:
         """Name of the default preset: the first that is not too large, if there is one.
 
         Raises
@@ -353,9 +355,11 @@ class Board:
         """
         from ..gateware.isa.parameters import ParameterError
 
-        preset = next(iter(self.presets(room)), None)
+        preset = next(iter(self.presets(package)), None)
         if preset is None:
-            raise ParameterError(f"{room.name} has no preset that fits {self.name} ({self.fpga})")
+            raise ParameterError(
+                f"{package.name} has no preset that fits {self.name} ({self.fpga})"
+            )
         return preset
 
     def platform_class(self) -> type[Platform]:
@@ -363,11 +367,11 @@ class Board:
         module, name = self.platform.split(":")
         return getattr(importlib.import_module(module), name)
 
-    def clock_for(self, room: Room | None = None, preset: str | None = None) -> float:
+    def clock_for(self, package: CorePackage | None = None, preset: str | None = None) -> float:
         """Default main clock in MHz: the preset's, else the board's."""
         asked = None
-        if room is not None and preset is not None:
-            asked = room.params.SPACE.presets[preset].clock_mhz
+        if package is not None and preset is not None:
+            asked = package.params.SPACE.presets[preset].clock_mhz
         return asked or self.clock_mhz
 
     def makes_beside_main(self, ratio: Fraction | int) -> bool:
@@ -377,7 +381,7 @@ class Board:
 
     def on_chip_memory(
         self,
-        room: Room | None = None,
+        package: CorePackage | None = None,
         preset: str | None = None,
         params: Mapping[str, Any] | None = None,
         on_chip: int | None = None,
@@ -388,7 +392,7 @@ class Board:
 
         Parameters
         ----------
-        room, preset, params
+        package, preset, params
             As of :meth:`make_soc`; ``params`` are overrides of the preset's.
         on_chip : int, optional
             Bytes; else the preset's.
@@ -409,8 +413,8 @@ class Board:
         if on_chip is None:
             on_chip = (
                 0
-                if room is None
-                else room.params.SPACE.presets[preset or self.preset_for(room)].on_chip
+                if package is None
+                else package.params.SPACE.presets[preset or self.preset_for(package)].on_chip
             )
         if not is_integer(on_chip) or not 0 <= on_chip < memory.size or on_chip % 64:
             raise BoardError(
@@ -426,15 +430,15 @@ class Board:
                 f"{memory.kind} already"
             )
         beats = [beat for beat in (16, 8, 4) if beat >= memory.beat_bytes]
-        if room is None:
+        if package is None:
             return on_chip, beats[0]
-        preset = preset or self.preset_for(room)
-        values = room.params.SPACE.resolve(preset, params)
+        preset = preset or self.preset_for(package)
+        values = package.params.SPACE.resolve(preset, params)
         for beat in beats:
             try:
                 # Never elaborated: only its own checks are wanted.
                 settle(
-                    room.core.variant(values, beat)(
+                    package.core.variant(values, beat)(
                         params=values, beat_bytes=beat, memory_size=memory.size
                     )
                 )
@@ -442,7 +446,7 @@ class Board:
                 continue
             return on_chip, beat
         raise ParameterError(
-            f"{room.name} {preset} cannot have on-chip memory on {self.name}: its engine "
+            f"{package.name} {preset} cannot have on-chip memory on {self.name}: its engine "
             f"supports no beats of {' or '.join(map(str, beats))} bytes"
         )
 
@@ -459,7 +463,7 @@ class Board:
     def make_soc(
         self,
         *,
-        room: Room | None = None,
+        package: CorePackage | None = None,
         preset: str | None = None,
         params: Mapping[str, Any] | None = None,
         clock_hz: int | None = None,
@@ -472,11 +476,11 @@ class Board:
 
         Parameters
         ----------
-        room, preset, params
+        package, preset, params
             As of :class:`~quintet.gateware.soc.SoC`; without ``preset`` the first one that fits the
             board's FPGA.
         clock_hz : int, optional
-            Main clock that is asked for; else the default one. The SoC uses the frequency
+            Requested main clock; else the default one. The SoC uses the frequency
             that the PLL really makes.
         family : str or None
             ``"own"``: the board's primitives; ``None``: behavioural models of them, for simulation.
@@ -508,34 +512,34 @@ class Board:
         from .clocking import clocking
 
         resolved, domain = {}, None
-        if room is not None:
-            space = room.params.SPACE
-            preset = preset or self.preset_for(room)
+        if package is not None:
+            space = package.params.SPACE
+            preset = preset or self.preset_for(package)
             resolved = space.resolve(preset, params)
             lacks = sorted(LACKS.get(self.fpga, set()) & set(space.presets[preset].needs))
             if lacks and family == "own" and not params:
                 raise ParameterError(
-                    f"{room.name} {preset} cannot be built for {self.name}: it needs "
+                    f"{package.name} {preset} cannot be built for {self.name}: it needs "
                     f"{' and '.join(lacks)}, "
                     f"which its {self.fpga} does not have"
                 )
-        asked_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
+        asked_hz = clock_hz or round(self.clock_for(package, preset) * 1e6)
         capacity = CAPACITIES[self.fpga] if family == "own" else None
         family = self.family if family == "own" else family
-        size = size or self.memory.usable(room, resolved)
-        if room is not None:
-            engine = room.core.variant(resolved, self.memory.beat(size))
+        size = size or self.memory.usable(package, resolved)
+        if package is not None:
+            engine = package.core.variant(resolved, self.memory.beat(size))
             try:
                 engine.check_capacity(resolved, capacity)
             except ValueError as error:
                 raise ParameterError(
-                    f"{room.name} {preset} cannot be built for {self.name}: {error}"
+                    f"{package.name} {preset} cannot be built for {self.name}: {error}"
                 ) from None
         beside = None
-        on_chip, beat = self.on_chip_memory(room, preset, params, on_chip)
-        if room is not None:
+        on_chip, beat = self.on_chip_memory(package, preset, params, on_chip)
+        if package is not None:
             domain = requested_domain(
-                room.core.variant(resolved, beat or self.memory.beat(size)), resolved
+                package.core.variant(resolved, beat or self.memory.beat(size)), resolved
             )
             beside = (
                 domain.ratio
@@ -564,7 +568,7 @@ class Board:
                 board_name=self.name,
                 clock_hz=clocks.hz,
                 memory=memory,
-                room=room,
+                package=package,
                 preset=preset,
                 params=None if params is None else dict(params),
                 family=family,
@@ -579,8 +583,8 @@ class Board:
             raise
         except ValueError as error:
             # Sizes that the core has, and not with this board's memory.
-            if room is None:
+            if package is None:
                 raise
             raise ParameterError(
-                f"{room.name} {preset} cannot be built for {self.name}: {error}"
+                f"{package.name} {preset} cannot be built for {self.name}: {error}"
             ) from None

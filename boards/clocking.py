@@ -27,8 +27,8 @@ class Clocking:
 
     Attributes
     ----------
-    asked_hz : int, main clock that was asked for
-    further_hz : int or None, what is asked of the PLL beside it
+    asked_hz : int, requested main clock
+    further_hz : int or None, frequency requested of the PLL beside it
     settings : PLLSettings
     sdram : SDRAMClock or None
     """
@@ -56,7 +56,7 @@ def _settings(board, asked_hz, further_hz):
 
 
 def _beside(board, asked_hz, ratio, link):
-    """What is asked of the PLL beside the main clock."""
+    """Frequency that the PLL is to make beside the main clock."""
     if link == "usb" and board.family == "ice40" and board.oscillator_hz != USB_HZ:
         # The one PLL gives both: what it makes beside the main clock is its double.
         if 2 * asked_hz != USB_HZ:
@@ -97,7 +97,7 @@ def sdram_clock(
     def attempt(hz):
         return _sdram(board, _settings(board, hz, _beside(board, hz, ratio, link)))
 
-    def works(mhz):
+    def is_feasible(mhz):
         try:
             attempt(mhz * 1_000_000)
         except ValueError:
@@ -111,8 +111,8 @@ def sdram_clock(
     except ValueError as error:
         assert board.memory.kind == "SDRAM"
         mhz, top = asked_hz // 1_000_000, int(find_part(board.memory.part).cl3_mhz)
-        below = next((n for n in range(min(mhz, top), 0, -1) if works(n)), None)
-        above = next((n for n in range(mhz + 1, top + 1) if works(n)), None)
+        below = next((n for n in range(min(mhz, top), 0, -1) if is_feasible(n)), None)
+        above = next((n for n in range(mhz + 1, top + 1) if is_feasible(n)), None)
         near = " and ".join(f"{n} MHz" for n in (below, above) if n is not None)
         raise ValueError(f"{error}; the nearest that work: {near or 'none'}") from None
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from quintet.boards import open_board
 from quintet.boards.board import UARTLink
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.parameters import ParameterError
 
 
@@ -19,9 +19,9 @@ def main() -> None:
         link=UARTLink(baud=1_000_000),
     )
     print(f"{board.title}: {board.fpga}, {board.clock_mhz} MHz")
-    for isa in room_names():
+    for isa in core_names():
         try:
-            print(f"{isa:8} {', '.join(board.presets(open_room(isa))) or 'does not fit'}")
+            print(f"{isa:8} {', '.join(board.presets(open_core(isa))) or 'does not fit'}")
         except ParameterError as error:
             print(f"{isa:8} {error}")
 

@@ -10,7 +10,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from quintet.gateware.bus.soclib import wishbone
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.memory.blockram import BlockRAMMemory
 from quintet.gateware.shell.core import CoreShell
 from quintet.gateware.verilog import convert
@@ -27,10 +27,10 @@ class Accelerator(wiring.Component):
 
     def elaborate(self, platform) -> Module:
         m = Module()
-        room = open_room("opentpu")
+        package = open_core("opentpu")
         m.submodules.core = core = CoreShell(
-            room=room,
-            params=room.params.SPACE.resolve("sim"),
+            package=package,
+            params=package.params.SPACE.resolve("sim"),
             beat_bytes=BEAT_BYTES,
             memory_size=MEMORY_BYTES,
         )

@@ -6,7 +6,7 @@ import argparse
 
 from quintet import compile_model
 from quintet.firmware import digits
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.errors import QuintetError
 
 
@@ -15,7 +15,7 @@ def main() -> None:
     parser.add_argument("--model", default="example:digits/cnn.onnx", help="an ONNX network")
     parser.add_argument("--isa", default="opu", help="the instruction set")
     args = parser.parse_args()
-    for preset in open_room(args.isa).params.SPACE.presets:
+    for preset in open_core(args.isa).params.SPACE.presets:
         try:
             compiled = compile_model(
                 args.model, f"model:{args.isa}", preset=preset, calibration=digits.images(32)

@@ -58,7 +58,7 @@ def image_count(text: str) -> int:
 def write_jobs(
     package: ModuleType,
     space: ParameterSpace,
-    make: Callable[[argparse.Namespace, Mapping[str, Any]], Path],
+    make: Callable[[argparse.Namespace, dict[str, Any]], Path],
     options: Mapping[str, Mapping[str, Any]],
     argv: Sequence[str] | None = None,
 ) -> None:

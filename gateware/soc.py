@@ -13,7 +13,7 @@ from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
 from .bus.watchdog import BusWatchdog
-from .cores import Room
+from .cores import CorePackage
 from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
 from .isa.parameters import Params, params_hash
 from .link.bridge import LinkBridge
@@ -46,7 +46,7 @@ class SoC(wiring.Component):
         A backing (section 2): ``port``, ``beat_bytes``, ``size``, and ``pins`` where it has any.
         Where its attribute ``masks`` is false (a chip without byte masks), ``PartialWrites`` stands
         in front of it.
-    room : Room or None
+    package : CorePackage or None
         The ISA; ``None``: no core.
     preset : str or None
         Name of the preset; ``None``: the default one.
@@ -99,7 +99,7 @@ class SoC(wiring.Component):
         board_name: str,
         clock_hz: int,
         memory: wiring.Component,
-        room: Room | None = None,
+        package: CorePackage | None = None,
         preset: str | None = None,
         params: Params | None = None,
         family: str | None = None,
@@ -108,7 +108,7 @@ class SoC(wiring.Component):
         pipelined: bool = False,
         shared_clock: bool = False,
         domain_hz: int | None = None,
-        clocking: object = None,
+        clocking: Any = None,
         watchdog: int = 2048,
     ) -> None:
         if (
@@ -117,19 +117,24 @@ class SoC(wiring.Component):
             or not 0 < clock_hz < 1 << 32
         ):
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
-        if room is None and (preset is not None or params):
+        if package is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
-        self.board_name, self.clock_hz, self.backing, self.room = board_name, clock_hz, memory, room
+        self.board_name, self.clock_hz, self.backing, self.package = (
+            board_name,
+            clock_hz,
+            memory,
+            package,
+        )
         self.family, self.pipelined, self.uartbone = family, bool(pipelined), bool(uartbone)
         self.link, self.clocking, self._domain_hz = dict(link or {}), clocking, domain_hz
         tag, self.params, self.preset, self.core = None, {}, None, None
-        if room is not None:
-            space = room.params.SPACE
+        if package is not None:
+            space = package.params.SPACE
             self.preset = preset or space.default_preset
             self.params = space.resolve(self.preset, params)
-            tag = room.isa.ISA.tag
+            tag = package.isa.ISA.tag
             self.core = CoreShell(
-                room=room,
+                package=package,
                 params=self.params,
                 beat_bytes=memory.beat_bytes,
                 memory_size=memory.size,
@@ -151,7 +156,7 @@ class SoC(wiring.Component):
             }
         text = {
             "board": board_name,
-            "isa": room.name if room else None,
+            "isa": package.name if package else None,
             "preset": self.preset,
             "params": self.params,
             "clock_hz": clock_hz,
@@ -164,7 +169,7 @@ class SoC(wiring.Component):
         self.info = info_rom(
             text=text,
             tag=tag,
-            params_hash=params_hash(self.params) if room else 0,
+            params_hash=params_hash(self.params) if package else 0,
             memory_size=memory.size,
             clock_hz=clock_hz,
             board=board_name,

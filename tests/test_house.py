@@ -214,8 +214,31 @@ def children_end_with_us(house):
             )
 
 
+def typed(house):
+    """Public functions and methods say the types of their arguments and results."""
+    for path, tree in house.trees.items():
+        yield from (f"{path}: {what}" for what in _untyped(tree.body, ""))
+
+
+def _untyped(body, inside):
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            if not node.name.startswith("_"):
+                yield from _untyped(node.body, f"{node.name}.")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("_") and node.name != "__init__":
+                continue
+            given = node.args
+            for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+                if arg.annotation is None and arg.arg not in ("self", "cls"):
+                    yield f"{inside}{node.name}: {arg.arg} has no type"
+            if node.returns is None and node.name != "__init__":
+                yield f"{inside}{node.name}: its result has no type"
+
+
 RULES = (
     direction,
+    typed,
     children_end_with_us,
     rooms_apart,
     pure,
@@ -257,6 +280,16 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
                 "gateware/c.py": "",
             },
             "boards/a.py imports tools/b.py",
+        ),
+        (
+            typed,
+            {"tools/a.py": "class A:\n    def f(self, x: int):\n        pass\n"},
+            "tools/a.py: A.f: its result has no type",
+        ),
+        (
+            typed,
+            {"tools/a.py": "def f(x, *, y: int = 3) -> int:\n    def inner(z):\n        pass\n"},
+            "tools/a.py: f: x has no type",
         ),
         (
             children_end_with_us,

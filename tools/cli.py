@@ -205,8 +205,8 @@ def _show_warning(message, category, *rest, **more):
 
 
 def _fail(message, code, as_json, listing=False):
-    """``listing``: a message of several lines, one a place that is wrong; any other becomes one
-    line."""
+    """Prints an error and returns its code. ``listing``: the message has several lines, one per
+    wrong place; any other message becomes one line."""
     message = message if listing else " ".join(message.split("\n"))
     show(f"quintet: {message}", file=sys.stderr)
     if as_json:

@@ -159,7 +159,7 @@ class Console:
         for row in cells:
             table.add_row(*(Text(cell) for cell in row))
         if is_terminal(sys.stdout):
-            # A terminal that has gone is no error of ours.
+            # A closed terminal is no error.
             with suppress(OSError):
                 Rich(file=sys.stdout, highlight=False).print(table)
             return

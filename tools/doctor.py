@@ -30,7 +30,7 @@ def udev_rules() -> str:
     as programmers and as serial ports.
 
     ModemManager, where it runs, would send its own questions to a serial port of the class CDC-ACM:
-    it is told not to.
+    the rules forbid that.
     """
     from .targets.serial_port import identities
 

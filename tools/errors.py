@@ -70,7 +70,7 @@ _FOREIGN = (
     ("quintet.gateware.isa.parameters", "ParameterError", Exit.BAD_INPUT),
     ("quintet.gateware.isa.outcome", "UndefinedResult", Exit.FAULT),
     ("quintet.gateware.primitives.pll", "PLLError", Exit.BAD_INPUT),
-    ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),
+    ("quintet.gateware.cores", "CoreError", Exit.BAD_INPUT),
 )
 
 

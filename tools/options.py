@@ -10,9 +10,9 @@ from .errors import InputError
 from .outputs import check_folder
 
 if TYPE_CHECKING:
-    from ..gateware.cores import Room
+    from ..gateware.cores import CorePackage
 
-__all__ = ["add_kept", "add_sizes", "add_trace", "check_kept", "open_named_room", "sizes"]
+__all__ = ["add_kept", "add_sizes", "add_trace", "check_kept", "open_named_core", "sizes"]
 
 
 def add_sizes(parser: argparse.ArgumentParser) -> None:
@@ -43,10 +43,10 @@ def sizes(args: argparse.Namespace) -> dict[str, str]:
     return given
 
 
-def open_named_room(name: str) -> Room:
-    from ..gateware.cores import open_room
+def open_named_core(name: str) -> CorePackage:
+    from ..gateware.cores import open_core
 
-    return open_room(name)
+    return open_core(name)
 
 
 def add_kept(parser: argparse.ArgumentParser, file: str, what: str) -> None:

@@ -91,7 +91,7 @@ def write_output(path: str | os.PathLike[str], data: bytes) -> None:
 
 @dataclass(frozen=True)
 class OutputPath:
-    """Where a file of a job goes: ``parts`` below the folder ``root``, which has no link in it;
+    """Place of a file of a job: ``parts`` below the folder ``root``, which has no link in it;
     ``shown`` in messages."""
 
     root: str

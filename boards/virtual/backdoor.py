@@ -76,8 +76,8 @@ class Backdoor:
         return address >= 0 and size >= 0 and address + size <= self.size
 
     def _beats(self, address, size):
-        """Of each bank that the bytes touch: its lanes, limited to the beats touched, and where
-        these begin in the memory."""
+        """For each bank that the bytes touch: its lanes, limited to the touched beats, and the
+        address of the first beat."""
         for base, lanes in self._banks:
             beat = sum(lane.shape[1] for lane in lanes)
             first = max(address - base, 0) // beat

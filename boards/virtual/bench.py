@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from .compile import build_library
@@ -22,7 +22,7 @@ from .native import Functions
 from .simulation import Simulation, SimulationError
 
 if TYPE_CHECKING:
-    from ...gateware.cores import Room
+    from ...gateware.cores import CorePackage
     from .cache import BuildCache
 
 __all__ = ["Behaviour", "CoreBench", "IDEAL", "bench_opener"]
@@ -96,7 +96,7 @@ class CoreBench(Simulation):
 
     Parameters
     ----------
-    isa : name of the core, or its Room
+    isa : name of the core, or its CorePackage
     preset, overrides : as for ``SPACE.resolve``
     beat_bytes : bytes of a beat
     memory_size : bytes of main memory, a multiple of 64; what :meth:`load` is given may be smaller
@@ -125,7 +125,7 @@ class CoreBench(Simulation):
 
     def __init__(
         self,
-        isa: str | Room,
+        isa: str | CorePackage,
         *,
         preset: str | None = None,
         overrides: Mapping[str, Any] | None = None,
@@ -136,14 +136,14 @@ class CoreBench(Simulation):
         cache: BuildCache | str | Path | None = None,
         progress: Callable[[str], object] | None = None,
     ) -> None:
-        room = open_room(isa) if isinstance(isa, str) else isa
+        package = open_core(isa) if isinstance(isa, str) else isa
         if ports not in ("bare", "shell"):
             raise ValueError(f"ports = {ports!r}: expected bare or shell")
-        self.isa = room.isa.ISA
-        self.params = room.params.SPACE.resolve(preset, overrides)
+        self.isa = package.isa.ISA
+        self.params = package.params.SPACE.resolve(preset, overrides)
         self.beat_bytes = beat_bytes
         top = (BareCore if ports == "bare" else ShellCore)(
-            room=room, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size
+            package=package, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size
         )
         super().__init__(
             build_library(top, harness="bench.cpp", trace=trace, cache=cache, progress=progress)
@@ -351,7 +351,7 @@ class CoreBench(Simulation):
 
 
 def bench_opener(
-    isa: str | Room,
+    isa: str | CorePackage,
     builds: Mapping[str, tuple[str | None, Mapping[str, Any] | None, int, str]],
     memory_size: int,
 ) -> Callable[[str], CoreBench]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from .. import open_board
 from ..board import UARTLink
 from ..clocking import Clocking
@@ -23,7 +23,7 @@ from .top import VirtualTop
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ...gateware.cores import Room
+    from ...gateware.cores import CorePackage
     from ...gateware.memory.sdram.parts import SDRAMPart
     from ...gateware.memory.sdram.phase import ClockPath
     from ...gateware.soc import SoC
@@ -174,9 +174,9 @@ class VirtualPipe:
     def take(self, limit: int = 1 << 16) -> bytes:
         """At most ``limit`` of the bytes that the board has already sent; no time passes."""
         simulation = self._board.simulation
-        room = ctypes.create_string_buffer(limit)
-        count = simulation.c.board_read(simulation.handle, room, limit)
-        return room.raw[:count]
+        buffer = ctypes.create_string_buffer(limit)
+        count = simulation.c.board_read(simulation.handle, buffer, limit)
+        return buffer.raw[:count]
 
     def forget(self) -> None:
         """Discards bytes that the board has not accepted yet, and those that it has sent, as if the
@@ -250,7 +250,7 @@ class VirtualBoard(SimulatedBoard):
             made_from=made_from,
             registers=before is not None,
             title=(
-                f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} "
+                f"{soc.package.name if soc.package else 'a SoC'} {soc.preset or 'without a core'} "
                 f"for {board.name}"
             ),
             defines={
@@ -284,7 +284,7 @@ class VirtualBoard(SimulatedBoard):
         if before is not None:
             before(self.simulation)
         self.simulation.c.board_configure(self.simulation.handle, config)
-        name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
+        name = f"sim:{board.name}/{soc.package.name if soc.package else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
 
     @property
@@ -334,7 +334,7 @@ class VirtualBoard(SimulatedBoard):
 
 def open_virtual(
     board: str | Board,
-    isa: str | Room | None,
+    isa: str | CorePackage | None,
     preset: str | None = None,
     params: Mapping[str, Any] | None = None,
     link: str = "bytes",
@@ -350,7 +350,7 @@ def open_virtual(
     Parameters
     ----------
     board : name of a board, or a Board
-    isa : name of an ISA, a Room, or ``None`` for a SoC without a core
+    isa : name of an ISA, a CorePackage, or ``None`` for a SoC without a core
     preset, params : of the core; without ``preset`` the board's default
     link : ``"bytes"``: the host's bytes go straight to the link; ``"wire"``: through the UART,
         bit by bit, at the board's rate; ``"uartbone"``: straight to a link that speaks LiteX's
@@ -366,15 +366,15 @@ def open_virtual(
 
     Raises
     ------
-    BoardError, RoomError, ParameterError
+    BoardError, CoreError, ParameterError
         No such board, ISA, preset or size.
     ToolMissing, CompileError
         It cannot be compiled.
     """
     board = open_board(board) if isinstance(board, str) else board
-    room = open_room(isa) if isinstance(isa, str) else isa
+    package = open_core(isa) if isinstance(isa, str) else isa
     soc = board.make_soc(
-        room=room,
+        package=package,
         preset=preset,
         params=params,
         clock_hz=clock_hz,
@@ -391,7 +391,7 @@ def open_virtual(
         progress=progress,
         made_from=lambda: made_from(
             board,
-            room,
+            package,
             preset=soc.preset,
             params=soc.params,
             clock_hz=soc.clock_hz,

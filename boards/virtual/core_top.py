@@ -19,7 +19,7 @@ from ...gateware.shell.domains import place_engine, requested_domain
 from .clocks import SECOND_CLOCK, drive_second
 
 if TYPE_CHECKING:
-    from ...gateware.cores import Room
+    from ...gateware.cores import CorePackage
 
 __all__ = ["BareCore", "ShellCore"]
 
@@ -32,14 +32,18 @@ class ShellCore(wiring.Component):
     def __init__(
         self,
         *,
-        room: Room,
+        package: CorePackage,
         params: dict[str, Any],
         beat_bytes: int,
         memory_size: int,
         family: str | None = None,
     ) -> None:
         self.core = CoreShell(
-            room=room, params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+            package=package,
+            params=params,
+            beat_bytes=beat_bytes,
+            memory_size=memory_size,
+            family=family,
         )
         self.domain = self.core.domain
         super().__init__(
@@ -72,14 +76,14 @@ class BareCore(wiring.Component):
     def __init__(
         self,
         *,
-        room: Room,
+        package: CorePackage,
         params: dict[str, Any],
         beat_bytes: int,
         memory_size: int,
         family: str | None = None,
     ) -> None:
-        isa = room.isa.ISA
-        self.engine = room.core.variant(params, beat_bytes)(
+        isa = package.isa.ISA
+        self.engine = package.core.variant(params, beat_bytes)(
             params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
         )
         self.control = ControlBlock(

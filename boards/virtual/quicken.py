@@ -22,7 +22,7 @@ _EDGE = re.compile(r"\s*(if \((?:posedge|negedge)_\w+\) )\{")
 
 
 def _eval_body(source):
-    """Where the body of ``p_top::eval`` lies, its braces left out."""
+    """Begin and end of the body of ``p_top::eval``, without its braces."""
     begin = source.index(_EVAL) + len(_EVAL)
     return begin, statement_end(source, begin - 1) - 1
 

@@ -15,12 +15,12 @@ from .. import LOADED_AT
 from ..board import SDRAM, SPRAM, SRAM, BlockRAM, Board, UARTLink, USBPort
 
 if TYPE_CHECKING:
-    from ...gateware.cores import Room
+    from ...gateware.cores import CorePackage
 
 __all__ = ["made_from", "source_digest"]
 
 _ROOT = Path(__file__).resolve().parents[2]
-_ROOM = "quintet.gateware.cores."
+_CORES = "quintet.gateware.cores."
 #: Other people's code that designs are made with.
 _PACKAGES = ("amaranth", "amaranth-boards", "luna-soc", "luna-usb", "usb-protocol", "numpy")
 _OWN = {Board, SDRAM, SRAM, SPRAM, BlockRAM, UARTLink, USBPort}
@@ -65,19 +65,19 @@ def _versions():
     return found
 
 
-def made_from(board: Board, room: Room | None, **configuration: object) -> str | None:
+def made_from(board: Board, package: CorePackage | None, **configuration: object) -> str | None:
     """Text of sources, package versions and configuration, or ``None`` if they are not known for
     certain: boards and cores from other packages, and sources modified since this process began.
 
     Parameters
     ----------
     board : Board
-    room : Room or None
+    package : CorePackage or None
     configuration : whatever else the design depends on, of types whose ``repr`` tells all
     """
     if not {type(board), type(board.memory), type(board.link)} <= _OWN:
         return None
-    if room is not None and not getattr(room, "package", "").startswith(_ROOM):
+    if package is not None and not getattr(package, "import_name", "").startswith(_CORES):
         return None
     try:
         versions = _versions()
@@ -92,7 +92,7 @@ def made_from(board: Board, room: Room | None, **configuration: object) -> str |
             sys.version,
             *versions,
             repr(board),
-            repr(room and room.package),
+            repr(package and package.import_name),
             repr(sorted(configuration.items())),
         )
     )

@@ -178,7 +178,7 @@ def _run(norm, target, folder, say, progress):
         comparison.equal,
         comparison.troubles,
         result,
-        int(target.room.params.SPACE.peaks(target.info.params).macs),
+        int(target.package.params.SPACE.peaks(target.info.params).macs),
         digits.float_accuracy(),
         seconds,
     )

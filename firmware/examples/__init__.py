@@ -77,13 +77,13 @@ def builds_of(name: str) -> list[str]:
     job = Job.load(FOLDER / name)
     sizes: dict[str, int] = {}
     for board in map(open_board, board_names()):
-        for preset in board.presets(job.room):
+        for preset in board.presets(job.package):
             sizes[preset] = max(board.memory.size, sizes.get(preset, 0))
     found = []
-    for preset in job.room.params.SPACE.presets:
+    for preset in job.package.params.SPACE.presets:
         if preset not in sizes:
             continue
-        params = job.room.params.SPACE.resolve(preset)
+        params = job.package.params.SPACE.resolve(preset)
         try:
             job.check_params(params, preset)
             job.image(params, sizes[preset])

@@ -104,7 +104,7 @@ def simulate(
     program: bytes,
     hostmem: np.ndarray,
     weights: np.ndarray,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     mode: str = "int8",
     registers: Mapping[str, int] | None = None,
@@ -142,10 +142,10 @@ def simulate(
     if mode == "int8":
         memory[at["hostmem_base"] : at["hostmem_limit"]] = host.view(np.uint8).ravel()
         memory[at["weights_base"] : at["weights_limit"]] = tiles.view(np.uint8).ravel()
-        outcome = Model(params, memory).run(values)
+        outcome = Model(dict(params), memory).run(values)
         host = memory[at["hostmem_base"] : at["hostmem_limit"]].view(np.int8).reshape(-1, n).copy()
     else:
-        outcome = Model(params, memory, mode=mode, hostmem=host, weights=tiles).run(values)
+        outcome = Model(dict(params), memory, mode=mode, hostmem=host, weights=tiles).run(values)
     if outcome.fault is not None:
         fault = outcome.fault
         raise FunctionalError(
@@ -213,7 +213,7 @@ def main(
     )
     parser.add_argument("--float-weights", metavar="FILE", help="float weights, likewise")
     parser.add_argument(
-        "--preset", help="sizes (default: the room's default preset); n is the data's"
+        "--preset", help="sizes (default: the core's default preset); n is the data's"
     )
     parser.add_argument(
         "-P",

@@ -14,7 +14,7 @@ Beside the job it writes ``<name>_want.npy``: the results by plain numpy, as the
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ def random_network(
 
 def make_job(
     folder: str | Path,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     sizes: Sequence[int] = (256, 256, 256, 16),
     batch: int = 128,

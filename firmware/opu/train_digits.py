@@ -22,7 +22,7 @@ __all__ = ["main", "quantise", "train"]
 
 
 def _unpatch(grads, channels):
-    """What :func:`~.float_network._patches` does to gradients."""
+    """Backward pass of :func:`~.float_network._patches`."""
     n, h, w, _ = grads.shape
     padded = np.zeros((n, h + 2, w + 2, channels), grads.dtype)
     for k in range(9):

@@ -21,27 +21,27 @@ def list_places(ports: Iterable[str] = ()) -> list[tuple[str, str, str]]:
         As of :func:`~quintet.tools.targets.open_target`.
     """
     from quintet.boards import board_names, open_board
-    from quintet.gateware.cores import open_room
+    from quintet.gateware.cores import open_core
     from quintet.tools.compiler.backends import backend_names
 
     boards = [open_board(name) for name in board_names()]
     connected = [_connected(port) for port in ports]
     found = []
     for isa in backend_names():
-        room = open_room(isa)
+        package = open_core(isa)
         found.append((f"model:{isa}", isa, "golden model"))
         found += [place for place in connected if place[1] == isa]
         found += [
             (f"sim:{board.name}/{isa}", isa, f"{board.name}, virtual")
             for board in boards
-            if _fits(board, room)
+            if _fits(board, package)
         ]
     return found
 
 
-def _fits(board, room):
+def _fits(board, package):
     """Whether some preset of a core was not found too large for a board."""
-    return any((room.name, preset) not in board.no_room for preset in board.presets(room))
+    return any((package.name, preset) not in board.too_large for preset in board.presets(package))
 
 
 def _connected(port):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 
 from .pictures import probabilities
 
@@ -82,7 +82,7 @@ class StudioTarget:
         return {
             "machine": self.name,
             "isa": self.isa,
-            "title": open_room(self.isa).isa.ISA.title,
+            "title": open_core(self.isa).isa.ISA.title,
             "label": self.label,
             "state": self.state,
             "text": self.text,

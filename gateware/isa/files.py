@@ -150,7 +150,7 @@ def stored_bytes(path: Path | str, most: int = LARGEST) -> StoredBytes:
         return StoredBytes(path, size)
 
 
-def write_whole(path: str | Path, data: bytes | str) -> None:
+def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Writes ``data`` (text or bytes) to ``path``, whole or not at all. Raises ``OSError``."""
     path = Path(path)
     data = data.encode() if isinstance(data, str) else data

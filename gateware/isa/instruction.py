@@ -88,14 +88,17 @@ class Field:
 
     @property
     def width(self) -> int:
+        """Width in bits."""
         return self.hi - self.lo + 1
 
     @property
     def mask(self) -> int:
+        """Bits of the field in its word."""
         return ((1 << self.width) - 1) << self.lo
 
     @property
     def title(self) -> str:
+        """Name in assembly and messages."""
         return self.label or self.name
 
     @cached_property
@@ -109,9 +112,11 @@ class Field:
         return self.values if self.limit is None else self.limit
 
     def insert(self, value: int) -> int:
+        """Bits of ``value`` at the field's place in a word."""
         return self.coding.encode(value, self.width) << self.lo
 
     def bits(self, word: int) -> int:
+        """Raw bits of the field in ``word``."""
         return word >> self.lo & (1 << self.width) - 1
 
     def extract(self, word: int) -> int | None:
@@ -146,6 +151,7 @@ class Rule:
     severity: str = "error"
 
     def text(self, values: dict[str, int], params: Params | None) -> str:
+        """Message of the rule for an instruction with ``values``."""
         return self.message if isinstance(self.message, str) else self.message(values, params)
 
 
@@ -210,10 +216,12 @@ class Written:
 
     @cached_property
     def by_name(self) -> dict[str, Field]:
+        """Fields by name."""
         return {f.name: f for f in self.fields}
 
     @cached_property
     def flags(self) -> tuple[Field, ...]:
+        """One-bit fields that a letter after the mnemonic sets."""
         return tuple(f for f in self.fields if f.flag)
 
     @cached_property
@@ -231,7 +239,7 @@ class Written:
 
     @property
     def usage(self) -> str:
-        """How the instruction is written, for messages and the reference."""
+        """Usage line of the instruction, for messages and the reference."""
         flags = f"[.{''.join(f.flag for f in self.flags)}]" if self.flags else ""
         return f"{self.mnemonic}{flags} {_usage(self.syntaxes[0], self.by_name)}".strip()
 

@@ -3,7 +3,7 @@
 Python and numpy."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -61,8 +61,8 @@ class MemoryWindow:
 
 
 class Model(ABC):
-    """Golden model of an ISA (docs/how/contracts.md, section 6). A room's model sets ``ISA`` and
-    gives ``reset`` and ``run``.
+    """Golden model of an ISA (docs/how/contracts.md, section 6). A core package's model sets
+    ``ISA`` and gives ``reset`` and ``run``.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Model(ABC):
     @abstractmethod
     def run(
         self,
-        registers: dict[str, int],
+        registers: Mapping[str, int],
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:
@@ -131,7 +131,7 @@ class Model(ABC):
 
     def take_registers(
         self,
-        given: dict[str, int],
+        given: Mapping[str, int],
         trace: Callable[[int, int, int], object] | None = None,
         **resets: int,
     ) -> None:

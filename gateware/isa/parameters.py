@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 #: Every build parameter of a core by name: integers, booleans or strings.
-Params: TypeAlias = dict[str, Any]
+Params: TypeAlias = Mapping[str, Any]
 
 #: FPGA codes of preset names; a board falls back along the chain of its family to the next smaller
 #: one.
@@ -117,6 +117,7 @@ class Parameter:
 
     @property
     def expected(self) -> str:
+        """Legal values, for a message."""
         if self.legal_text:
             return self.legal_text
         if isinstance(self.legal, range):
@@ -150,6 +151,7 @@ class Preset:
 
     @property
     def fpga(self) -> str:
+        """FPGA code, the first part of the name."""
         return self.name.split("-")[0]
 
 
@@ -189,6 +191,7 @@ class ParameterSpace:
 
     @property
     def default_preset(self) -> str:
+        """Name of the default preset."""
         return next(p.name for p in self.presets.values() if p.default)
 
     def preset_for(self, fpga: str, beats: Collection[int] | None = None) -> str | None:
@@ -217,7 +220,7 @@ class ParameterSpace:
         where the core declares none."""
         return None if self._peaks is None else self._peaks(params)
 
-    def resolve(self, preset: str | None = None, overrides: Params | None = None) -> Params:
+    def resolve(self, preset: str | None = None, overrides: Params | None = None) -> dict[str, Any]:
         """Every parameter's value, as a dict in declaration order.
 
         Raises

@@ -2,8 +2,8 @@
 """Hooks of an ISA's software: what its assembler, disassembler and jobs do beyond the instruction
 table. Pure Python.
 
-A room's ``software.py`` binds these hooks to its table, so that the table itself depends on nothing
-but encoding.
+A core package's ``software.py`` binds these hooks to its table, so that the table itself depends on
+nothing but encoding.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Storage:
-    """How words lie in memory: ``bits`` wide, in ``size`` bytes, upper bits zero, ``order``
-    ``"little"`` or ``"big"``.
+    """Storage format of words in memory: ``bits`` wide, in ``size`` bytes, upper bits zero,
+    ``order`` ``"little"`` or ``"big"``.
 
     A subclass may mix sizes: :meth:`store` and :meth:`load` are all that is asked of it.
     """
@@ -82,6 +82,7 @@ class Part:
 
     @property
     def width(self) -> int:
+        """Width in bits."""
         return self.hi - self.lo + 1
 
 
@@ -121,7 +122,7 @@ class Isa:
 
     Parameters
     ----------
-    name : folder of its room. ``title`` : for people. ``tag`` : four characters.
+    name : folder of its core package. ``title`` : for people. ``tag`` : four characters.
         ``version`` : (major, minor).
     program_align : alignment of ``program_at``, in bytes.
     registers, counters, faults : tuples of the types of ``registers.py``;
@@ -169,6 +170,7 @@ class Isa:
 
     @cached_property
     def opcode_part(self) -> Part:
+        """Part of a word that holds the opcode."""
         return next(part for part in self.parts if part.name == "opcode")
 
     @cached_property
@@ -212,6 +214,7 @@ class Isa:
         return {name: tuple(same) for name, same in found.items()}
 
     def fold(self, name: str) -> str:
+        """``name`` as it is compared: in upper case where the syntax ignores case."""
         return name.upper() if self.syntax.fold else name
 
     @cached_property

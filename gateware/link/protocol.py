@@ -58,6 +58,7 @@ class Operation(enum.IntEnum):
 
     @property
     def writes(self) -> bool:
+        """Whether the operation writes."""
         return self in (Operation.WRITE, Operation.WRITE_STRIDED, Operation.FILL)
 
     @property
@@ -67,6 +68,7 @@ class Operation(enum.IntEnum):
 
     @property
     def sums(self) -> bool:
+        """Whether the operation answers with a checksum."""
         return self in (Operation.CHECKSUM, Operation.CHECKSUM_STRIDED)
 
 
@@ -81,9 +83,8 @@ class Status(enum.IntEnum):
 
 
 def step_of(run: int, stride: int) -> int | None:
-    """What a frame says of the distance ``stride`` of runs of ``run`` bytes: what is left of it
-    behind the words of a run that does not begin at a word's first byte; ``None`` if a frame cannot
-    say it."""
+    """Stride of runs as a frame encodes it: less the words of a run of ``run`` bytes that does not
+    begin at a word's first byte; ``None`` if a frame cannot encode it."""
     step = stride - (run + 3 & ~3) - 4
     return step if -0x8000 <= step < 0x8000 else None
 

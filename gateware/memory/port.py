@@ -79,6 +79,7 @@ class MemoryPort(wiring.Signature):
 
     @property
     def beat_bytes(self) -> int:
+        """Bytes of a beat."""
         return self._beat_bytes
 
     def __eq__(self, other: object) -> bool:

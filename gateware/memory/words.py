@@ -12,6 +12,7 @@ __all__ = ["RAMInterface", "WordServer", "check_size"]
 
 
 def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
+    """Raises ``ValueError`` unless ``size`` is a number of beats up to ``largest`` bytes."""
     if (
         not isinstance(size, int)
         or isinstance(size, bool)

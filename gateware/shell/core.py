@@ -7,7 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..bus.soclib import wishbone
-from ..cores import Room
+from ..cores import CorePackage
 from ..isa.parameters import Params, params_hash
 from ..memory.arbiter import MemoryArbiter
 from ..memory.guard import WindowGuard
@@ -25,8 +25,8 @@ class CoreShell(wiring.Component):
 
     Parameters
     ----------
-    room : Room
-        The ISA's room (:func:`~quintet.gateware.cores.open_room`).
+    package : CorePackage
+        The ISA's core package (:func:`~quintet.gateware.cores.open_core`).
     params : dict
         Every parameter of the core, as ``SPACE.resolve`` gives them.
     beat_bytes : int
@@ -62,7 +62,7 @@ class CoreShell(wiring.Component):
     def __init__(
         self,
         *,
-        room: Room,
+        package: CorePackage,
         params: Params,
         beat_bytes: int,
         memory_size: int,
@@ -70,8 +70,8 @@ class CoreShell(wiring.Component):
         pipelined: bool = False,
         shared_clock: bool = False,
     ) -> None:
-        isa = room.isa.ISA
-        self.engine = room.core.variant(params, beat_bytes)(
+        isa = package.isa.ISA
+        self.engine = package.core.variant(params, beat_bytes)(
             params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
         )
         self.domain = requested_domain(self.engine, params)

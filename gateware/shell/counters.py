@@ -47,7 +47,7 @@ class Prescalers(wiring.Component):
             if not isinstance(width, int) or not 1 <= width <= 32:
                 raise ValueError(f"Increment of {name} must be 1 to 32 bits wide, not {width!r}")
         if not isinstance(gap, int) or gap < 1:
-            raise ValueError(f"Gap between takings must be a positive integer, not {gap!r}")
+            raise ValueError(f"Gap between readings must be a positive integer, not {gap!r}")
         self._bits, self._gap, self._sampled = dict(bits), gap, sampled
         super().__init__(
             {
@@ -64,6 +64,7 @@ class Prescalers(wiring.Component):
 
     @property
     def halves(self) -> int:
+        """Number of 16-bit halves of the widest prescaler."""
         return max((self.width(name) + 15) // 16 for name in self._bits)
 
     def width(self, name: str) -> int:

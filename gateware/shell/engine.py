@@ -245,12 +245,11 @@ class EngineControl(wiring.Signature):
 
 
 class Engine(wiring.Component):
-    """Base class of the engines, the ISA-specific part of a core. A room's ``variant(params,
-    beat_bytes)`` names the class of a build.
+    """Base class of the engines, the ISA-specific part of a core. A core package's
+    ``variant(params, beat_bytes)`` names the class of a build.
 
-    A class of a room gives ``elaborate`` and ``prepare()``, and sets what it wants otherwise of the
-    attributes here. ``prepare`` gives ``(EngineControl, number of memory ports)`` and refuses, with
-    a ``ValueError``, arguments that only this engine cannot take.
+    A class of a core package gives ``elaborate`` and :meth:`prepare`, and may override the
+    attributes here.
 
     Parameters
     ----------
@@ -302,6 +301,11 @@ class Engine(wiring.Component):
         super().__init__(
             {"control": Out(control), "memory": Out(MemoryPort(beat_bytes)).array(ports)}
         )
+
+    def prepare(self) -> tuple[EngineControl, int]:
+        """Control interface and number of memory ports of the build; raises ``ValueError`` for
+        arguments that only this engine cannot take."""
+        raise NotImplementedError
 
     def rows(self) -> tuple[Row, ...]:
         """Rows of the activity timeline; a row whose cycles the shell does not count names its

@@ -29,7 +29,7 @@ def register_map(isa: Isa, absent: Collection[str] = ()) -> MemoryMap:
 
     Parameters
     ----------
-    isa : the room's ``ISA``
+    isa : the core package's ``ISA``
     absent : container of str, names of registers that this build lacks
     """
     found = MemoryMap(addr_width=12, data_width=8)

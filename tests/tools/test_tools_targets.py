@@ -86,7 +86,7 @@ def test_names():
         (" model", "expected model"),
         ("model:", "expected an ISA"),
         ("model:opv", "no ISA named 'opv'; did you mean opu?"),
-        ("model:opentpu?", "nothing behind the question mark"),
+        ("model:opentpu?", "after the question mark, found nothing"),
         ("model:opentpu?n", "name=value"),
         ("model:opentpu?n=4&n=8", "n is given twice"),
         ("model:opentpu?preset=a&preset=b", "preset is given twice"),

@@ -17,7 +17,7 @@ from ...gateware.processes import Locked, child, file_lock
 from ..targets.ceilings import ceilings
 from . import logs
 from .area import area
-from .logs import TOP, BuildError, NoRoomError
+from .logs import TOP, BuildError, TooLargeError
 from .mapping import FILES, mapped, steps
 from .stages import Watcher
 from .toolchain import find_tool, run_tool, tool_environment
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
     from ...boards.board import Board
     from ...boards.top import BoardTop
-    from ...gateware.cores import Room
+    from ...gateware.cores import CorePackage
     from ...gateware.soc import SoC
 
 __all__ = [
     "BuildError",
-    "NoRoomError",
+    "TooLargeError",
     "build",
     "build_plan",
     "prepare",
@@ -60,7 +60,7 @@ def _platform(board):
 
 def prepare(
     board: Board,
-    room: Room | None = None,
+    package: CorePackage | None = None,
     preset: str | None = None,
     params: Mapping[str, Any] | None = None,
     freq: float | None = None,
@@ -74,7 +74,7 @@ def prepare(
     hz = None if freq is None else round(freq * 1e6)
     try:
         soc = board.make_soc(
-            room=room, preset=preset, params=params, clock_hz=hz, link=link, on_chip=on_chip
+            package=package, preset=preset, params=params, clock_hz=hz, link=link, on_chip=on_chip
         )
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
@@ -87,7 +87,7 @@ def build_plan(
     """Amaranth's plan of a build: all files and the script that runs the tools. ``soc`` and ``top``
     are those of :func:`prepare`."""
     with elaborating(
-        f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for "
+        f"{soc.package.name if soc.package else 'a SoC'} {soc.preset or 'without a core'} for "
         f"{board.name}"
     ):
         plan = _platform(board).prepare(
@@ -169,7 +169,7 @@ def build(
 
     Raises
     ------
-    NoRoomError
+    TooLargeError
         The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no
         ``bitstream``.
     BuildError
@@ -177,20 +177,20 @@ def build(
         is known to be too large.
     NoDeviceError
         A tool is missing.
-    ParameterError, BoardError, RoomError
+    ParameterError, BoardError, CoreError
     """
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
 
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise BuildError(f"seed = {seed!r}: expected a number of 0 or more")
     started = time.monotonic()
     board = open_board(board)
-    room = open_room(isa) if isa else None
-    if room is not None and preset is None and not params:
-        _check_room(board, room)
+    package = open_core(isa) if isa else None
+    if package is not None and preset is None and not params:
+        _check_fits(board, package)
     environment = tool_environment(board.family)
-    soc, top = prepare(board, room, preset, params, freq, link, on_chip)
+    soc, top = prepare(board, package, preset, params, freq, link, on_chip)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(
         f"{board.name}: elaborating {isa or 'a SoC without a core'}"
@@ -238,7 +238,7 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         if needed is None:
             raise
         write_report(folder, {**who, **needed, "seconds": round(time.monotonic() - started, 1)})
-        raise NoRoomError(needed) from None
+        raise TooLargeError(needed) from None
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
@@ -260,14 +260,14 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
     return report
 
 
-def _check_room(board, room):
-    """Refuse at once a core of which every preset was found too large; a preset or parameters that
-    are asked for by name are tried."""
-    preset = board.preset_for(room)
-    if (room.name, preset) in board.no_room:
+def _check_fits(board, package):
+    """Refuses a core at once if all of its presets were found too large; explicitly named presets
+    or parameters are tried."""
+    preset = board.preset_for(package)
+    if (package.name, preset) in board.too_large:
         raise BuildError(
-            f"{room.name} does not fit {board.name}: its preset {preset} needs "
-            f"{board.no_room[room.name, preset]}"
+            f"{package.name} does not fit {board.name}: its preset {preset} needs "
+            f"{board.too_large[package.name, preset]}"
         )
 
 
@@ -289,10 +289,10 @@ def _synthesis(engine, family):
 
 
 def _scripts(engine, board, params, backing=None):
-    """What yosys does besides: before the synthesis what the engine asks for (``synth_before``);
-    modules that it names in ``synth_apart`` are mapped one by one, so that none gives away its
-    speed because another is slower anyway; cells of its ``floorplan``, and of main memory's
-    ``backing`` where it has one, get their places."""
+    """Further yosys commands of an engine: ``synth_before`` runs before the synthesis; modules of
+    ``synth_apart`` are mapped separately, so that a fast one is not mapped for area because
+    another is slower; cells of the ``floorplan``, and of main memory's ``backing`` if there is one,
+    get their places."""
     before = [_AFTER_READ, *filter(None, [engine.synth_before.get(board.family)])]
     after = []
     apart = engine.synth_apart.get(board.family, ())

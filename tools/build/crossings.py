@@ -21,7 +21,7 @@ _GLOBAL = "$glbnet$"
 
 
 def _frequencies(log):
-    """Clock net -> MHz asked for."""
+    """Clock net -> requested MHz."""
     found = {}
     for pattern in reversed(_ASKED):
         for first, second in pattern.findall(log):

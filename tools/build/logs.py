@@ -13,7 +13,7 @@ from .crossings import crossings
 
 __all__ = [
     "BuildError",
-    "NoRoomError",
+    "TooLargeError",
     "TITLES",
     "TOP",
     "figures",
@@ -48,7 +48,7 @@ class BuildError(QuintetError):
     """A tool failed; the message is its last error line."""
 
 
-class NoRoomError(BuildError):
+class TooLargeError(BuildError):
     """The design does not fit the FPGA; the message says what it needs of what the FPGA has.
 
     Attributes
@@ -154,8 +154,8 @@ def _critical_path(paths):
 
 def _names(clocks, ours):
     """Clock net -> our name for it. The netlist names a clock after any of the modules that it
-    reaches: ours are told by the frequency asked for (of several the slowest, since the memory
-    chip's, of the main clock's frequency, reaches little)."""
+    reaches: ours are identified by the requested frequency (of several the slowest, since the
+    memory chip's, of the main clock's frequency, reaches little)."""
     names, rest = {}, dict(clocks)
     for name, hz in ours.items():
         if rest:

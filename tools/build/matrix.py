@@ -20,7 +20,7 @@ from ..errors import Exit, InputError
 from ..outputs import write_output
 
 if TYPE_CHECKING:
-    from ...gateware.cores import Room
+    from ...gateware.cores import CorePackage
 
 __all__ = [
     "COLUMNS",
@@ -79,12 +79,12 @@ class MatrixBoard(Protocol):
     @property
     def links(self) -> tuple[str, ...]: ...
 
-    def presets(self, room: Room) -> list[str]: ...
+    def presets(self, package: CorePackage) -> list[str]: ...
 
 
 def cells(
     boards: Iterable[MatrixBoard],
-    rooms: Iterable[Room],
+    packages: Iterable[CorePackage],
     seeds: Iterable[int] = (1,),
     link: str | None = None,
 ) -> list[Cell]:
@@ -94,16 +94,16 @@ def cells(
     ----------
     boards : iterable of objects with ``name`` and ``presets``,
         and with ``links`` if there is a ``link``
-    rooms : iterable of Room
+    packages : iterable of CorePackage
     link : str, optional
         Only boards that have it, built with it.
     """
     return [
-        Cell(board.name, room.name, preset, seed, link)
-        for room in rooms
+        Cell(board.name, package.name, preset, seed, link)
+        for package in packages
         for board in boards
         if link is None or link in board.links
-        for preset in board.presets(room)
+        for preset in board.presets(package)
         for seed in seeds
     ]
 
@@ -112,8 +112,8 @@ def source_digest(root: str | Path) -> str:
     """Digest of all sources that a bitstream depends on; a cell built from others is built
     again."""
     digest = hashlib.sha256()
-    for room in ("gateware", "boards"):
-        for path in sorted((Path(root) / room).rglob("*.py")):
+    for folder in ("gateware", "boards"):
+        for path in sorted((Path(root) / folder).rglob("*.py")):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 

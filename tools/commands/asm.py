@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..examples import user_path
-from ..options import add_sizes, open_named_room, sizes
+from ..options import add_sizes, open_named_core, sizes
 from ..outputs import check_output
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    room = open_named_room(args.isa)
+    package = open_named_core(args.isa)
     given = sizes(args)
     check_output(args.out)
     source = Path(user_path(args.source))
     # Without sizes the assembler checks against the fields of the words alone.
-    params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
+    params = package.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ...gateware.isa.asm import AsmError, load_program, save_program
     from ...gateware.isa.asm.files import suffix_of
 
-    software = room.software.SOFTWARE
+    software = package.software.SOFTWARE
     form = software.forms[suffix_of(software, args.out)]  # before anything is assembled
     if form.kind == "assembly":
         raise AsmError("this form is only read", file=args.out)
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     known = software.passes
     for name in args.passes:
         if name not in known:
-            raise InputError(f"--pass {name}: {room.name} has {', '.join(known) or 'no passes'}")
+            raise InputError(f"--pass {name}: {package.name} has {', '.join(known) or 'no passes'}")
     printed = io.StringIO()
     with redirect_stdout(printed):  # directives that export without a file name
         program = load_program(software, source, params, exports=True)
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     console.out(f"{args.out}: {len(program.data):,} bytes")
     console.result(
         {
-            "isa": room.name,
+            "isa": package.name,
             "source": args.source,
             "output": args.out,
             "bytes": len(program.data),

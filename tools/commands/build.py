@@ -88,19 +88,19 @@ def run(args: argparse.Namespace, console: Console) -> int:
         raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
     # Names and sizes before anything that takes time; the messages are those of what they name.
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
 
-    board, room = open_board(args.board), open_room(args.isa)
-    room.params.SPACE.resolve(args.preset or board.preset_for(room), given)
-    board.on_chip_memory(room, args.preset, given, args.on_chip)
+    board, package = open_board(args.board), open_core(args.isa)
+    package.params.SPACE.resolve(args.preset or board.preset_for(package), given)
+    board.on_chip_memory(package, args.preset, given, args.on_chip)
     from ..build.bitstream import build
     from ..build.crossings import late
     from ..build.stages import expected_seconds
 
     stage, seconds = _Stage(), None
     if not given:
-        preset = args.preset or board.preset_for(room)
-        seconds = expected_seconds(board.name, room.name, preset, args.seed)
+        preset = args.preset or board.preset_for(package)
+        seconds = expected_seconds(board.name, package.name, preset, args.seed)
     with console.progress() as progress, console.signs_of_life(stage.describe, silence=30.0):
 
         def say(text):

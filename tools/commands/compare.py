@@ -65,13 +65,13 @@ def run(args: argparse.Namespace, console: Console) -> None:
         from ..report.charts import library
 
         check_output(args.html, "--html")
-        library()  # what is missing is told before anything that takes time
+        library()  # reports what is missing before anything that takes time
     check_kept(args)
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.backends import backend_names
     from ..compiler.onnx_import import import_onnx
     from ..compiler.results.comparison import compare_network, comparison_rows
-    from ..compiler.results.kept import KeptResults, digest_of, told_when_interrupted
+    from ..compiler.results.kept import KeptResults, digest_of, interruption_note
     from ..compiler.values import check_arrays
 
     graph = import_onnx(args.model)
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         )
         kept = KeptResults(args.out, "compare.json", identity, resume=args.resume)
     isas = args.isa or backend_names()
-    with told_when_interrupted(console, kept, len(isas), "cores"), console.progress() as progress:
+    with interruption_note(console, kept, len(isas), "cores"), console.progress() as progress:
         found = compare_network(
             graph,
             args.board,

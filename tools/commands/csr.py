@@ -35,7 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ..export.csrmap import FORMATS, memory_map
 
     check_output(args.out)
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if suffix not in FORMATS:
         raise InputError(f"{args.out}: expected a name that ends in {', '.join(FORMATS)}")
     soc = open_board(args.board).make_soc(
-        room=open_room(args.isa), preset=args.preset, params=sizes(args), family=None
+        package=open_core(args.isa), preset=args.preset, params=sizes(args), family=None
     )
     found = memory_map(soc)
     write_output(args.out, FORMATS[suffix](found).encode())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Exit
 from ..examples import user_path
-from ..options import add_sizes, open_named_room, sizes
+from ..options import add_sizes, open_named_core, sizes
 from ..outputs import check_output, write_output
 
 if TYPE_CHECKING:
@@ -26,17 +26,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    room = open_named_room(args.isa)
+    package = open_named_core(args.isa)
     given = sizes(args)
     if args.out is not None:
         check_output(args.out)
     binary = Path(user_path(args.binary))
-    params = room.params.SPACE.resolve(args.preset, given) if args.preset or given else None
+    params = package.params.SPACE.resolve(args.preset, given) if args.preset or given else None
     from ...gateware.isa.asm import AsmError, disassemble, load_program
 
-    program = load_program(room.software.SOFTWARE, binary, params)
+    program = load_program(package.software.SOFTWARE, binary, params)
     try:
-        text = disassemble(room.software.SOFTWARE, program.data, params)
+        text = disassemble(package.software.SOFTWARE, program.data, params)
     except AsmError as error:
         raise AsmError(error.message, file=binary, expected=error.expected) from None
     if args.out:
@@ -45,6 +45,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
     else:
         console.out(text.rstrip("\n"))
     console.result(
-        {"isa": room.name, "source": args.binary, "output": args.out, "lines": text.splitlines()}
+        {"isa": package.name, "source": args.binary, "output": args.out, "lines": text.splitlines()}
     )
     return Exit.OK

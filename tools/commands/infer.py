@@ -153,7 +153,7 @@ def _layers(session, inputs, progress):
 def _outputs(session, inputs, kept, console):
     """Outputs of all inputs, name -> array; those of ``kept`` (or ``None``) are not computed
     again."""
-    from ..compiler.results.kept import CHUNK, told_when_interrupted
+    from ..compiler.results.kept import CHUNK, interruption_note
 
     plan, count = session.plan, len(next(iter(inputs.values())))
     session.expected = count
@@ -161,7 +161,7 @@ def _outputs(session, inputs, kept, console):
         return session.outputs(**inputs)
     images = max((step.lowered.images for step in plan.machine_steps), default=1)
     chunk = -(-CHUNK // images) * images
-    with told_when_interrupted(console, kept, count, "inputs"):
+    with interruption_note(console, kept, count, "inputs"):
         while kept.done < count:
             session.behind = kept.done
             part = {name: array[kept.done : kept.done + chunk] for name, array in inputs.items()}

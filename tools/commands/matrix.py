@@ -65,7 +65,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from functools import partial
 
     from ... import boards, gateware
-    from ...gateware.cores import open_room, room_names
+    from ...gateware.cores import core_names, open_core
     from ..build.matrix import build_cell, cells, run_matrix, source_digest
 
     check_folder(args.folder)
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
     todo = cells(
         chosen_boards,
-        [room for room in map(open_room, args.isa or room_names()) if room.has_core],
+        [package for package in map(open_core, args.isa or core_names()) if package.has_core],
         range(1, args.seeds + 1),
         args.link,
     )

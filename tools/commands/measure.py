@@ -74,7 +74,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         )
         for name, measure in found.items()
     }
-    from ..compiler.results.kept import KeptResults, digest_of, told_when_interrupted
+    from ..compiler.results.kept import KeptResults, digest_of, interruption_note
 
     kept = None
     if args.out is not None:
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     count = sum(map(len, parts.values()))
     ended = 0
     with (
-        told_when_interrupted(console, kept, count, "parts of tables"),
+        interruption_note(console, kept, count, "parts of tables"),
         console.progress() as progress,
     ):
         for name, measure in found.items():

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _traced(args):
-    """The target's name, with the trace that is asked for."""
+    """The target's name with the requested trace."""
     given = [(kind, path) for kind in ("vcd", "fst") if (path := getattr(args, kind)) is not None]
     if not given:
         return args.on

@@ -115,7 +115,7 @@ def _show(comparison, console):
 def _plan(args, console):
     from ..compiler.arrays import load_inputs
     from ..compiler.plan import load_plan
-    from ..compiler.results.kept import KeptResults, digest_of, plan_identity, told_when_interrupted
+    from ..compiler.results.kept import KeptResults, digest_of, interruption_note, plan_identity
     from ..compiler.values import check_inputs
     from ..compiler.verification import group_size, random_inputs, verify_plan
     from ..targets import open_target
@@ -149,7 +149,7 @@ def _plan(args, console):
     size = group_size(plan)
     groups = -(-len(next(iter(inputs.values()))) // size)
     what = f"groups of {size} inputs"
-    with told_when_interrupted(console, kept, groups, what), console.progress() as progress:
+    with interruption_note(console, kept, groups, what), console.progress() as progress:
         openers = [None if name is None else opener(name, progress) for name in names]
         found = verify_plan(
             plan,

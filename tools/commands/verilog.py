@@ -68,20 +68,20 @@ def run(args: argparse.Namespace, console: Console) -> int:
         raise InputError("--bench goes with --core and -o FILE.v: the test bench is FILE_tb.v")
     memory_size = _bytes("32M" if args.memory_size is None else args.memory_size)
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ..export.verilog import verilog, verilog_core
 
-    room = open_room(args.core or args.isa)
+    package = open_core(args.core or args.isa)
     bench = None
     if args.core:
-        preset = args.preset or room.params.SPACE.default_preset
-        params = room.params.SPACE.resolve(preset, given)
+        preset = args.preset or package.params.SPACE.default_preset
+        params = package.params.SPACE.resolve(preset, given)
         if args.bench:
-            bench = _bench(args, room, preset, given, params, memory_size)
+            bench = _bench(args, package, preset, given, params, memory_size)
         with console.progress() as progress:
-            progress(f"elaborate and convert {room.name}")
+            progress(f"elaborate and convert {package.name}")
             text = verilog_core(
-                room.name,
+                package.name,
                 preset,
                 given,
                 family=args.family,
@@ -90,11 +90,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
             )
     else:
         board = open_board(args.board)
-        preset = args.preset or board.preset_for(room)
-        room.params.SPACE.resolve(preset, given)
+        preset = args.preset or board.preset_for(package)
+        package.params.SPACE.resolve(preset, given)
         with console.progress() as progress:
-            progress(f"elaborate and convert {board.name} with {room.name}")
-            text = verilog(board.name, room.name, preset, given)
+            progress(f"elaborate and convert {board.name} with {package.name}")
+            text = verilog(board.name, package.name, preset, given)
     if args.out:
         write_output(args.out, text.encode())
         if bench is not None:
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         console.out(text.rstrip("\n"))
     values = {
         "board": args.board,
-        "isa": room.name,
+        "isa": package.name,
         "preset": preset,
         "lines": len(text.splitlines()),
         "output": args.out,
@@ -118,7 +118,7 @@ def bench_path(out: str) -> str:
     return out.removesuffix(".v") + "_tb.v"
 
 
-def _bench(args, room, preset, given, params, memory_size):
+def _bench(args, package, preset, given, params, memory_size):
     from ...gateware.shell.domains import requested_domain
     from ..export.verilog_bench import test_bench
     from ..jobs.job import Job
@@ -126,12 +126,12 @@ def _bench(args, room, preset, given, params, memory_size):
     beat_bytes = args.beat_bytes or 4
     return test_bench(
         Job.load(args.bench),
-        name=f"quintet_{room.name}",
+        name=f"quintet_{package.name}",
         preset=preset,
         params=given,
         beat_bytes=beat_bytes,
         memory_size=memory_size,
-        domain=requested_domain(room.core.variant(params, beat_bytes), params),
+        domain=requested_domain(package.core.variant(params, beat_bytes), params),
     )
 
 

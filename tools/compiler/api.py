@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ import numpy as np
 
 from ..targets import open_target
 from . import plan as plans
-from .builder import Net
 from .onnx_import import import_onnx
 from .planning import Options, compile_graph
 from .session import Session
@@ -20,6 +20,7 @@ from .target_build import target_build
 from .values import check_arrays
 
 if TYPE_CHECKING:
+    from .builder import Net
     from .plan.plan import Plan
 
 __all__ = ["Compiled", "compile_model", "load_plan"]
@@ -87,7 +88,7 @@ def compile_model(
     OnnxError, PartitionError, LoweringError, InputError
     """
     build = target_build(target, preset, params)
-    graph = model.graph() if isinstance(model, Net) else import_onnx(model)
+    graph = import_onnx(model) if isinstance(model, (str, PathLike)) else model.graph()
     if calibration is not None:
         given = (
             calibration

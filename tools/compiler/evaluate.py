@@ -138,8 +138,10 @@ def run_node(node: Node, *values: np.ndarray) -> np.ndarray:
 
 
 def activate(node: Conv | Dense | Binary | Affine, values: np.ndarray) -> np.ndarray:
-    """Applies the activation that is fused into ``node``, if there is one."""
-    return values if node.activation is None else _run(node.activation, values)
+    """Applies the activation that is fused into ``node``, and its floor, if there are any."""
+    values = values if node.activation is None else _run(node.activation, values)
+    floor = getattr(node, "floor", None)
+    return values if floor is None else np.maximum(values, floor)
 
 
 @singledispatch

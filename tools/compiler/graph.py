@@ -86,8 +86,10 @@ class Port:
         q stands for (q - ``zero_point``) * ``scale``, which the graph's tensor holds; ``None``
         where the user's array holds the tensor's own numbers
     zero_point, bits, signed : of the same
+    factor : tuple of float, one for each element of the tensor's last axis:
+        what the host multiplies an output's values by, before it adds the offset; ``None``: nothing
     offset : tuple of float, one for each element of the tensor's last axis:
-        what the host subtracts of an input's values; ``None``: nothing
+        what the host subtracts of an input's values, and adds to an output's; ``None``: nothing
     """
 
     name: str
@@ -100,6 +102,7 @@ class Port:
     bits: int = 8
     signed: bool = True
     offset: tuple[float, ...] | None = None
+    factor: tuple[float, ...] | None = None
 
 
 @dataclass(eq=False, kw_only=True)
@@ -156,7 +159,9 @@ class Conv(Node):
     ``groups`` = channels in is depthwise. ``activation``: an :class:`Activation` of kind relu,
     leaky or clip that follows (its names unused), or ``None``. A second input is a residual: added
     to the convolution, before the activation; only a back end's own pass joins it. ``weight_scale``
-    [out]: step of the weights of a QDQ model.
+    [out]: step of the weights of a QDQ model. ``floor`` [out]: least value of each channel's
+    results, or ``None``; only the quantiser sets it, where saturation gives nothing below it, so
+    that machines need not look at it.
     """
 
     weights: np.ndarray
@@ -167,6 +172,7 @@ class Conv(Node):
     groups: int = 1
     activation: Activation | None = None
     weight_scale: np.ndarray | None = None
+    floor: np.ndarray | None = None
 
     @property
     def kind(self) -> str:
@@ -187,14 +193,15 @@ class Conv(Node):
 @dataclass(eq=False, kw_only=True)
 class Dense(Node):
     """Fully connected layer: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is
-    flattened in the order rows, columns, channels. ``activation`` and ``weight_scale`` as in
-    :class:`Conv`. With ``steps`` it applies to every step of a sequence by itself."""
+    flattened in the order rows, columns, channels. ``activation``, ``weight_scale`` and ``floor``
+    as in :class:`Conv`. With ``steps`` it applies to every step of a sequence by itself."""
 
     weights: np.ndarray
     bias: np.ndarray | None = None
     activation: Activation | None = None
     steps: bool = False
     weight_scale: np.ndarray | None = None
+    floor: np.ndarray | None = None
 
 
 @dataclass(eq=False, kw_only=True)

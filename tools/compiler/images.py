@@ -10,19 +10,32 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .backends.base import Backend, Lowered, LoweringError
-from .line import line_seconds
 
 if TYPE_CHECKING:
     from .quantised import Quantised
     from .target_build import TargetBuild
 
-__all__ = ["programs_of"]
+__all__ = ["line_seconds", "programs_of"]
 
 #: A bound that is so much longer than the best is as good.
 _AS_GOOD = 1.02
 #: Bytes on the line of a run, each way, beside its inputs and outputs: registers, start, the look
 #: that sees its end; of a request beside its data.
 _RUN, _REQUEST = (64, 48), 17
+#: Bits of a byte on a serial line.
+_UART_BITS = 10
+#: Bytes a second that bulk transfers of full-speed USB carry at most: 19 packets of 64 bytes in a
+#: frame of a millisecond.
+_USB_BYTES = 19 * 64 * 1000
+
+
+def line_seconds(link: object, sent: float, received: float) -> float | None:
+    """Lower bound in seconds for sending and receiving so many bytes, ``None`` if the link's rate
+    is not known; ``link`` is the link entry of a target's info."""
+    link = link if isinstance(link, dict) else {}
+    if link.get("baud"):  # both directions at once
+        return max(sent, received) * _UART_BITS / link["baud"]
+    return (sent + received) / _USB_BYTES if link.get("kind") == "usb" else None
 
 
 def programs_of(

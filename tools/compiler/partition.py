@@ -5,10 +5,10 @@ that neither may run."""
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...gateware.cores import RoomError, open_room
+from ...gateware.cores import CoreError, open_core
 from ..errors import InputError
 from .backends import backend_class, backend_names
-from .backends.base import HOST, NO, Backend, Verdict
+from .backends.base import HOST, NO, Backend, Support
 from .graph import (
     Affine,
     Binary,
@@ -31,7 +31,7 @@ __all__ = [
     "partition",
     "refusal",
     "separated",
-    "verdicts",
+    "check_nodes",
 ]
 
 _LAYOUT = (Reshape, Transpose)
@@ -44,7 +44,7 @@ class Refusal:
     Attributes
     ----------
     name, kind : of the node; ``origin``: its operators in the model's file
-    answer : HOST or NO, as the back end's verdict has it
+    answer : HOST or NO, as the back end's support check gives it
     reason : str
     others : names of the instruction sets that would run it
     """
@@ -101,8 +101,8 @@ def separated(graph: Graph, backend: Backend) -> Graph:
         activation = node.activation
         if (
             activation is None
-            or backend.verdict(graph, node).runs
-            or not backend.verdict(graph, replace(node, activation=None)).runs
+            or backend.check_support(graph, node).runs
+            or not backend.check_support(graph, replace(node, activation=None)).runs
         ):
             result.nodes.append(node)
             continue
@@ -121,14 +121,14 @@ def separated(graph: Graph, backend: Backend) -> Graph:
     return result
 
 
-def verdicts(graph: Graph, backend: Backend) -> list[tuple[Node, Verdict]]:
-    """Support check of every node of a graph: pairs (node, Verdict)."""
+def check_nodes(graph: Graph, backend: Backend) -> list[tuple[Node, Support]]:
+    """Support check of every node of a graph: pairs (node, Support)."""
     return [
         (
             node,
-            Verdict(HOST, backend.barred[node.name])
-            if node.name in backend.barred
-            else backend.verdict(graph, node),
+            Support(HOST, backend.forced_to_host[node.name])
+            if node.name in backend.forced_to_host
+            else backend.check_support(graph, node),
         )
         for node in graph.nodes
     ]
@@ -152,18 +152,18 @@ def partition(
     PartitionError
         The message lists every node that can run nowhere.
     """
-    answers = {node.name: verdict for node, verdict in verdicts(graph, backend)}
+    answers = {node.name: support for node, support in check_nodes(graph, backend)}
     while True:
         _refuse(graph, backend, answers, host_steps, others)
         segments = _segments(graph, answers)
         # Cut off from its neighbours a node may be one that the machine does not run: a transpose
         # that only the product reading it does.
         late = {
-            node.name: verdict
+            node.name: support
             for segment in segments
             if not segment.on_host and len(segments) > 1
-            for node, verdict in verdicts(segment.graph, backend)
-            if not verdict.runs
+            for node, support in check_nodes(segment.graph, backend)
+            if not support.runs
         }
         if not late:
             return segments
@@ -172,8 +172,8 @@ def partition(
 
 def _refuse(graph, backend, answers, host_steps, others):
     """Raises for the nodes that neither the machine nor the host runs; ``answers``: name ->
-    Verdict."""
-    at_edge = _edge(graph, {name for name, verdict in answers.items() if not verdict.runs})
+    Support."""
+    at_edge = _edge(graph, {name for name, support in answers.items() if not support.runs})
     refused = [
         node
         for node in graph.nodes
@@ -190,19 +190,19 @@ def _refuse(graph, backend, answers, host_steps, others):
 
 
 def refusal(
-    graph: Graph, node: Node, verdict: Verdict, neighbours: Mapping[str, Backend]
+    graph: Graph, node: Node, support: Support, neighbours: Mapping[str, Backend]
 ) -> Refusal:
     """Builds the :class:`Refusal` of a node; ``neighbours``: name -> back end of the other
     instruction sets (:func:`neighbours_of`)."""
     others = tuple(isa for isa, other in neighbours.items() if _would_run(other, graph, node))
-    return Refusal(node.name, node.kind, node.origin, verdict.answer, verdict.reason, others)
+    return Refusal(node.name, node.kind, node.origin, support.answer, support.reason, others)
 
 
 def _would_run(backend, graph, node):
     """Whether another machine runs a node. This only adds a hint to a refusal, which a defect in
     the other machine's check must not replace: a check that fails counts as no."""
     try:
-        return backend.verdict(graph, node).runs
+        return backend.check_support(graph, node).runs
     except Exception:
         return False
 
@@ -262,10 +262,10 @@ def neighbours_of(isa: str) -> dict[str, Backend]:
         if name == isa:
             continue
         try:
-            space = open_room(name).params.SPACE
-        except RoomError:
+            space = open_core(name).params.SPACE
+        except CoreError:
             continue
-        # Memory is no matter of a verdict.
+        # A support check does not depend on memory.
         found[name] = backend_class(name)(params=space.resolve(), memory_size=1 << 32)
     return found
 

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .backends import backend_class
-from .backends.base import HOST, Backend, LoweringError, Verdict
+from .backends.base import HOST, Backend, LoweringError, Support
 from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .images import programs_of
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
-from .passes.centring import centred
+from .passes.branches import branches_scaled
+from .passes.centring import centred, results_centred
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import check_bits, quantise
@@ -41,7 +42,7 @@ class Options:
     nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at
     most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
     looked at, so that scales are taken as they come, of few inputs, weights are rounded to the
-    nearest, and no program has a twin.
+    nearest, and no program has a double-buffered copy.
     """
 
     bits: int | None = None
@@ -66,11 +67,11 @@ def outline(
     graph: Graph,
     build: TargetBuild,
     options: Options | None = None,
-    barred: Mapping[str, str] | None = None,
+    forced_to_host: Mapping[str, str] | None = None,
     apart: Collection[str] = (),
 ) -> Outline:
-    """The :class:`Outline` of a network for a build; ``barred``: nodes forced to the host, name ->
-    reason; ``apart``: layers whose clip stays unfused where the core supports that.
+    """The :class:`Outline` of a network for a build; ``forced_to_host``: nodes that the host must
+    run, name -> reason; ``apart``: layers whose clip stays unfused where the core supports that.
 
     Raises
     ------
@@ -80,20 +81,20 @@ def outline(
     backend = backend_class(build.isa)(
         params=build.params, memory_size=build.memory_size, memory=build.memory
     )
-    backend.barred, backend.apart = dict(barred or {}), frozenset(apart)
+    backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
     graph, host_steps = (
         separated(simplify(graph), backend),
         (options or Options()).host_steps or backend.host_free,
     )
     if backend.host_free:
         partition(graph, backend, host_steps=True)  # refuses what neither may do
-        graph = backend.prepare(graph)
+        graph = backend.legalise(graph)
     segments = []
     for segment in partition(graph, backend, host_steps=host_steps):
         if segment.on_host:
             segments.append((False, segment.graph))
             continue
-        segments += [(True, part) for part in backend.split(backend.prepare(segment.graph))]
+        segments += [(True, part) for part in backend.split(backend.legalise(segment.graph))]
     return Outline(backend, graph, segments)
 
 
@@ -135,15 +136,18 @@ def compile_graph(
     PartitionError, LoweringError
     """
     options = options or Options()
-    barred: dict[str, str] = {}
+    forced_to_host: dict[str, str] = {}
     apart: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
-    near, held = graph, {}
+    near = graph
+    held: dict[str, str] = {}
     if calibration is not None:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         near, held = centred(simplify(graph), few)
+        if not options.dry:
+            near = branches_scaled(results_centred(near, few), few)
     while True:
-        made = outline(near, build, options, barred, apart)
+        made = outline(near, build, options, forced_to_host, apart)
         try:
             # Whether it fits is cheap to say, numbers are not.
             for machine, part in made.segments:
@@ -158,7 +162,7 @@ def compile_graph(
                 break
             apart |= late
         except LoweringError as error:
-            _bar(made, error, options, barred)
+            _bar(made, error, options, forced_to_host)
     notes = []
     if calibration is None and not made.backend.floating:
         notes.append(
@@ -172,11 +176,11 @@ def compile_graph(
             f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than "
             f"that this core does not take of this network"
         )
-    twins = {} if options.dry else _twins(made.backend, parts, programs)
+    copies = {} if options.dry else _buffered_copies(made.backend, parts, programs)
     steps = [
         step
         if isinstance(step, HostStep)
-        else MachineStep(step, programs[id(step)], twins.get(id(step)))
+        else MachineStep(step, programs[id(step)], copies.get(id(step)))
         for step in steps
     ]
     plan = Plan(
@@ -193,6 +197,7 @@ def compile_graph(
         notes=notes,
         choices=[
             *_offsets(made.graph),
+            *_factors(made.graph),
             *_apart(parts, apart),
             *(choice for part in parts for choice in part.choices),
         ],
@@ -223,46 +228,66 @@ def _judge(plan, graph, calibration, kind, held):
 
 
 def _offsets(graph):
-    """What the report says of inputs that the host subtracts a mean from."""
+    """What the report says of inputs that the host subtracts a mean from, and of outputs that it
+    adds one to."""
+    why = {
+        "inputs": "far from zero: the host subtracts it, the first layers' biases make up for it",
+        "outputs": "far from zero: the last layers' biases leave it out, the host adds it",
+    }
     return [
         {
             "name": port.name,
             "what": "offset",
             "value": [min(port.offset), max(port.offset)],
-            "why": "far from zero: the host subtracts it, the first layers' biases make up for it",
+            "why": why[side],
         }
-        for port in graph.inputs
+        for side in why
+        for port in getattr(graph, side)
         if port.offset is not None
     ]
 
 
-def _bar(made, error, options, barred):
-    """Puts the node that a program cannot be written for into ``barred``, name -> why, so that the
-    host runs it. Raises PartitionError where that is not allowed, and ``error`` where no single
+def _factors(graph):
+    """What the report says of outputs that the host multiplies."""
+    return [
+        {
+            "name": port.name,
+            "what": "factor",
+            "value": [min(port.factor), max(port.factor)],
+            "why": "branches of ranges far apart: each fills the numbers, the host multiplies",
+        }
+        for port in graph.outputs
+        if port.factor is not None
+    ]
+
+
+def _bar(made, error, options, forced_to_host):
+    """Adds the node that a program cannot be written for to ``forced_to_host``, name -> reason, so
+    that the host runs it. Raises PartitionError if that is not allowed, and ``error`` if no single
     node stands in the way."""
     node = _own_node(made, error.node)
-    if node is None or node.name in barred:
+    if node is None or node.name in forced_to_host:
         raise error
-    barred[node.name] = error.reason
+    forced_to_host[node.name] = error.reason
     if not (options.host_steps or made.backend.host_free):
         raise PartitionError(
             made.backend.isa,
             [
                 refusal(
-                    made.graph, node, Verdict(HOST, error.reason), neighbours_of(made.backend.isa)
+                    made.graph, node, Support(HOST, error.reason), neighbours_of(made.backend.isa)
                 )
             ],
         ) from error
 
 
 def _own_node(made, name):
-    """The network's node that a prepared node, by its name, is made of: the first behind it whose
+    """The network's node that a legalised node, by its name, is made of: the first behind it whose
     result is a tensor of the network; ``None`` where there is none."""
     own = {node.output: node for node in made.graph.nodes}
     nodes = [
         node
         for machine, part in made.segments
-        for node in (made.backend.prepare(part) if machine else part).nodes
+        for node in (made.backend.legalise(part) if machine else part).nodes
     ]
     node = next((node for node in nodes if node.name == name), None)
     while node is not None and node.output not in own:
@@ -316,16 +341,16 @@ def _steps(made, calibration, options, progress):
     return steps, parts
 
 
-def _twins(backend, parts, programs):
-    """Twins of all programs, behind them in memory, by the parts' ids; none where one has none or
-    memory does not hold them."""
+def _buffered_copies(backend, parts, programs):
+    """Double-buffered copies of all programs, behind them in memory, by the parts' ids; empty if
+    one has none or memory does not hold them."""
     at, found = max((lowered.memory for lowered in programs.values()), default=0), {}
     for part in parts:
         try:
-            twin = backend.twin(part, programs[id(part)], -(-at // 64) * 64)
+            copy = backend.buffered_copy(part, programs[id(part)], -(-at // 64) * 64)
         except LoweringError:
             return {}
-        if twin is None or twin.memory > backend.memory_size:
+        if copy is None or copy.memory > backend.memory_size:
             return {}
-        found[id(part)], at = twin, twin.memory
+        found[id(part)], at = copy, copy.memory
     return found

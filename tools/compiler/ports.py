@@ -46,6 +46,10 @@ def to_graph(port: Port, values: np.ndarray) -> np.ndarray:
 def from_graph(port: Port, values: np.ndarray) -> np.ndarray:
     """Converts the graph's tensor into the user's array for the output ``port``."""
     values = np.asarray(values)
+    if port.factor is not None:
+        values = values * np.asarray(port.factor)
+    if port.offset is not None:
+        values = values + np.asarray(port.offset)
     if not port.shape:  # the tensor may have axes of one element
         values = values.reshape(len(values))
     values = values.transpose(0, *(int(axis) + 1 for axis in np.argsort(port.order)))

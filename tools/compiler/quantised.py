@@ -60,6 +60,8 @@ class Arithmetic:
     out_bits : widths that its result may have, the one to prefer first
     weight_bits : width of the weights; ``None`` where the node has none
     bias_bits : width of the bias
+    bias_tile : greatest size of a bias that takes one step of the machine, in products: a greater
+        one takes more, which is time; ``None``: any takes the same
     bias_shifts : how many places the bias' unit may lie above that of the products (0:
         only the same unit), lowest and highest
     shifts : lowest and highest shift
@@ -77,6 +79,7 @@ class Arithmetic:
     wraps : a result that its width does not hold wraps instead of saturating:
         ranges get room and are never cut
     clips : the bounds of a clip are kept whatever the scale, not by the end of the numbers
+    favours_positive : takes fewer steps of a tensor that is known to have no negative numbers
     floors : every product is rounded toward minus infinity, by itself, before it is added up
     source_step, result_step : steps that a table of the machine asks of what it reads and gives
         (sigmoid, tanh), ``None``: any
@@ -87,6 +90,7 @@ class Arithmetic:
     out_bits: tuple[int, ...] = (8,)
     weight_bits: int | None = 8
     bias_bits: int = 32
+    bias_tile: int | None = None
     bias_shifts: tuple[int, int] = (0, 0)
     shifts: tuple[int, int] = (0, 31)
     shift_group: int | None = None
@@ -98,6 +102,7 @@ class Arithmetic:
     bias_in_result: bool = False
     wraps: bool = False
     clips: bool = False
+    favours_positive: bool = False
     floors: bool = False
     source_step: float | None = None
     result_step: float | None = None
@@ -135,7 +140,7 @@ class Quantised:
 
     Attributes
     ----------
-    graph : Graph, as the back end prepared it
+    graph : Graph, as the back end legalised it
     scales : dict, tensor name -> Scale; of every tensor that flows on the machine;
         empty for floating point
     layers : dict, node name -> Integer; of every node with weights

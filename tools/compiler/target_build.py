@@ -23,7 +23,7 @@ class TargetBuild:
 
     isa: str
     preset: str | None
-    params: dict[str, Any]
+    params: Mapping[str, Any]
     memory_size: int
     board: str | None
     clock_hz: int | None
@@ -79,24 +79,24 @@ def target_build(
 
 def _described(name, preset, params):
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ..targets.ceilings import board_memory
 
-    room, size, clock, link, memory = open_room(name.isa), _MODEL_MEMORY, None, None, None
-    space = room.params.SPACE
+    package, size, clock, link, memory = open_core(name.isa), _MODEL_MEMORY, None, None, None
+    space = package.params.SPACE
     if name.kind == "sim":
         board = open_board(name.board)
-        preset = preset or board.preset_for(room)
+        preset = preset or board.preset_for(package)
         resolved = space.resolve(preset, params)
-        size = board.memory.usable(room, resolved)
+        size = board.memory.usable(package, resolved)
         on_chip = name.options.get("on_chip")
         on_chip, beat = board.on_chip_memory(
-            room, preset, params, None if on_chip is None else int(on_chip)
+            package, preset, params, None if on_chip is None else int(on_chip)
         )
         memory = board_memory(name.board, size)
         if on_chip:
             memory["on_chip"] = {"size": on_chip, "beat_bytes": beat}
-        clock, link = round(board.clock_for(room, preset) * 1e6), board.link.info
+        clock, link = round(board.clock_for(package, preset) * 1e6), board.link.info
     else:
         preset = preset or space.default_preset
         resolved = space.resolve(preset, params)

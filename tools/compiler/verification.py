@@ -311,7 +311,7 @@ def instruction_at(plan: Plan, pc: int) -> str | None:
     programs = (
         program
         for step in plan.machine_steps
-        for program in (step.lowered, step.twin)
+        for program in (step.lowered, step.buffered_copy)
         if program is not None
     )
     return next(
@@ -323,10 +323,10 @@ def instruction_at(plan: Plan, pc: int) -> str | None:
 def _instruction(plan, lowered, pc):
     """The assembly text of the instruction at ``pc``, where a program is a row of words of one
     size."""
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ...gateware.isa.asm.disassembler import instruction_text
 
-    software = open_room(plan.isa).software.SOFTWARE
+    software = open_core(plan.isa).software.SOFTWARE
     storage = software.isa.storage[0]
     at = pc - lowered.program_at
     if (

@@ -206,8 +206,8 @@ def _words(prefix, base, name, offset, access, doc, width=32, count=1):
 def memory_map(soc: SoC) -> MemoryMap:
     """The :class:`MemoryMap` of a SoC (``gateware/soc.py``)."""
     blocks = {}
-    if soc.room is not None:
-        isa = soc.room.isa.ISA
+    if soc.package is not None:
+        isa = soc.package.isa.ISA
         registers = [
             w
             for r in (*COMMON_REGISTERS, *isa.registers)
@@ -241,12 +241,12 @@ def memory_map(soc: SoC) -> MemoryMap:
         "CONFIG_BUS_ADDRESS_WIDTH": 32,
         "QUINTET_BOARD": soc.board_name,
     }
-    if soc.room is not None:
-        constants |= {"QUINTET_CORE": soc.room.name, "QUINTET_PRESET": soc.preset}
+    if soc.package is not None:
+        constants |= {"QUINTET_CORE": soc.package.name, "QUINTET_PRESET": soc.preset}
     info = max(1 << 10, 1 << (len(soc.info) - 1).bit_length())
     name = (
-        f"{soc.board_name}, {soc.room.name} {soc.preset}"
-        if soc.room is not None
+        f"{soc.board_name}, {soc.package.name} {soc.preset}"
+        if soc.package is not None
         else soc.board_name
     )
     return MemoryMap(

@@ -42,12 +42,12 @@ def verilog(
     sources and arguments.
     """
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
 
     board = open_board(board)
     hz = None if freq is None else round(freq * 1e6)
     soc = board.make_soc(
-        room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz
+        package=open_core(isa) if isa else None, preset=preset, params=params, clock_hz=hz
     )
     return _convert(
         soc,
@@ -90,16 +90,20 @@ def verilog_core(
     BuildError
         yosys failed.
     """
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ...gateware.isa.parameters import ParameterError
     from ...gateware.shell.core import CoreShell
 
-    room = open_room(isa)
-    values = room.params.SPACE.resolve(preset, params)
-    preset = preset or room.params.SPACE.default_preset
+    package = open_core(isa)
+    values = package.params.SPACE.resolve(preset, params)
+    preset = preset or package.params.SPACE.default_preset
     try:
         core = CoreShell(
-            room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+            package=package,
+            params=values,
+            beat_bytes=beat_bytes,
+            memory_size=memory_size,
+            family=family,
         )
     except ValueError as error:
         # Sizes that the core has, and not with this memory or these cells.
@@ -112,7 +116,7 @@ def verilog_core(
         core,
         f"quintet_{isa}",
         [
-            f"{room.isa.ISA.title} core, preset {preset}, beats of "
+            f"{package.isa.ISA.title} core, preset {preset}, beats of "
             f"{beat_bytes} bytes, {memory_size:,} bytes of memory",
             *_settings(values),
         ],

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...gateware.cores import RoomError, open_room
+from ...gateware.cores import CoreError, open_core
 from ...gateware.isa.parameters import ParameterError
 from ..errors import JobError, suggestion
 from .arrays import encode
@@ -120,11 +120,11 @@ class Job:
         self.origin = str(origin)
         self.core = core
         try:
-            self.room = open_room(core)
-        except RoomError as error:
+            self.package = open_core(core)
+        except CoreError as error:
             raise self._error("core", core, str(error)) from None
-        self.isa = self.room.isa.ISA
-        self.software = self.room.software.SOFTWARE
+        self.isa = self.package.isa.ISA
+        self.software = self.package.software.SOFTWARE
         self.runs = self._check_runs(program, program_at, runs)
         self.params = self._check_params(params or {})
         self.register_map = RegisterMap(self.isa)
@@ -250,7 +250,7 @@ class Job:
                 )
 
     def _check_params(self, params):
-        space = self.room.params.SPACE
+        space = self.package.params.SPACE
         checked = {}
         for name, value in params.items():
             if name not in space.parameters:
@@ -292,7 +292,7 @@ class Job:
     def check_params(self, params: Mapping[str, Any], target: str) -> None:
         """Raises :class:`JobError` if the target's build does not satisfy ``[params]``; the message
         names both values."""
-        space = self.room.params.SPACE
+        space = self.package.params.SPACE
         for name, wanted in self.params.items():
             rule, has = space.parameters[name].job, params[name]
             if rule == "at_least" and isinstance(wanted, str):
@@ -365,7 +365,7 @@ class Job:
         return steps
 
     def _check_steps(self, steps, params, memory_size, target):
-        """What the build and the ISA itself refuse of registers and programs, with the registers
+        """Checks of registers and programs by the build and by the ISA itself, with the registers
         that are in force."""
         in_force = {"window_base": 0, "window_limit": memory_size}
         for index, step in enumerate(steps):

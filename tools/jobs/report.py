@@ -79,7 +79,7 @@ def run_object(result: JobResult) -> dict[str, Any]:
 
 
 def _places(result):
-    """What lies where in main memory: ``what``, ``kind``, ``at``, ``bytes``, in the order of
+    """Contents of main memory: rows of ``what``, ``kind``, ``at``, ``bytes``, in the order of
     addresses."""
     programs = {step.at for step in result.image.steps}
     found = [
@@ -142,7 +142,7 @@ def describe_fault(result: JobResult) -> str:
 
 def explanation(result: JobResult) -> list[str]:
     """Further sentences, of the ISA and of the target, on a run that did not end well."""
-    outcome, explain = result.outcome, result.job.room.software.SOFTWARE.explain
+    outcome, explain = result.outcome, result.job.package.software.SOFTWARE.explain
     known = (
         explain(result.last.program, result.last.at, outcome)
         if explain is not None and outcome.fault is not None

@@ -33,7 +33,7 @@ class Load:
     name: str = "data"
     what: str = ""
     #: As it was given: an array, or bytes.
-    given: object = field(default=None, init=False, repr=False, compare=False)
+    given: np.ndarray | bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self):
         object.__setattr__(self, "given", self.data)

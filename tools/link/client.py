@@ -262,9 +262,9 @@ class LinkClient:
         *,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        """Writes ``data`` in runs of ``run`` bytes, of which each begins ``stride`` bytes behind
-        the one before; no byte between them is written. A board that has no strided requests gets
-        one request for each run. Raises as :meth:`read`.
+        """Writes ``data`` in runs of ``run`` bytes, each of which begins ``stride`` bytes after
+        the start of the one before; no byte between them is written. A board that has no strided
+        requests gets one request for each run. Raises as :meth:`read`.
         """
         self._call(self._strided_writes(address, bytes(data), run, stride), progress)
 
@@ -313,7 +313,7 @@ class LinkClient:
 
     def read_strided_all(self, pieces: Iterable[tuple[int, int, int, int]]) -> list[bytes]:
         """The bytes of each ``(address, run, stride, count)`` of ``pieces`` as :meth:`read_strided`
-        gives them, all asked for at once."""
+        returns them, all requested at once."""
         requests = [self._strided_reads(*piece) for piece in pieces]
         parts = iter(self._call([request for some in requests for request in some]))
         return [b"".join(next(parts) for _ in some) for some in requests]

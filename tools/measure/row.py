@@ -74,4 +74,4 @@ class Measure:
     names: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
     sizes: bool = False
-    default_names: tuple = ()
+    default_names: tuple[str, ...] = ()

@@ -112,7 +112,7 @@ def _say(args, console, line):
 
 
 def _banner(plan, benchmark, target, port):
-    """What whoever reads the runner's figures must know."""
+    """Notes for readers of the runner's figures."""
     if target.info.kind == "sim":
         yield (
             f"VIRTUAL BOARD: ALL TIMES ARE SIMULATED CYCLES AT {port.clock_hz / 1e6:g} MHZ. NO "

@@ -107,7 +107,7 @@ class StandardPipes:
 
 
 class Endpoint(Protocol):
-    """Where the runner connects: a pseudo-terminal, a socket or standard streams."""
+    """Endpoint that the runner connects to: a pseudo-terminal, a socket or standard streams."""
 
     name: str
 
@@ -174,7 +174,7 @@ def serve(
 
 
 class _Line:
-    """What goes out, whole lines at a time, from two threads."""
+    """Output in whole lines, from two threads."""
 
     def __init__(self, endpoint):
         self._endpoint, self._lock = endpoint, threading.Lock()

@@ -132,11 +132,11 @@ class Subject:
         self, folder: str | Path, cache: BuildCache | str | Path | None = None, routed: bool = False
     ) -> None:
         from ...boards import open_board
-        from ...gateware.cores import open_room
+        from ...gateware.cores import open_core
 
         self.folder, self.report, self._cache = Path(folder), _report(folder), cache
         self.board = open_board(self.report["board"])
-        self._room = open_room(self.report["isa"]) if self.report["isa"] else None
+        self._package = open_core(self.report["isa"]) if self.report["isa"] else None
         self.netlist = (
             read_back(self.folder, self.board)
             if routed
@@ -149,7 +149,7 @@ class Subject:
         :meth:`~quintet.boards.board.Board.make_soc`. It is never elaborated."""
         report = self.report
         made = self.board.make_soc(
-            room=self._room,
+            package=self._package,
             preset=report["preset"],
             params=report["params"] or None,
             clock_hz=round(report["clock_asked_mhz"] * 1e6),

@@ -112,7 +112,7 @@ class _Exchange:
         )
 
     def _collect(self, wanted, sent=INFO_BYTES):
-        """What comes until ``wanted`` bytes are there (``None``: until nothing more does)."""
+        """Received bytes, until there are ``wanted`` (``None``: until no more arrive)."""
         found = bytearray()
         while wanted is None or len(found) < wanted:
             part = self._pipe.read(4096, self._silence + sent / self._pipe.bytes_per_second)
@@ -225,7 +225,8 @@ def _odd(talk, rng):
 
 
 def _runs(talk, rng):
-    """Of all lengths modulo a word, at all places in one, forwards and backwards, near and far."""
+    """Runs of all lengths modulo a word, at all offsets in a word, forwards and backwards, near
+    and far."""
     far = min(0x2004, talk.size // 8 - 4)
     for run, stride, at in (
         (1, 3, 0x200),

@@ -166,15 +166,15 @@ def _memory_half(netlist, rng):
 
 
 def _initial_value(netlist, rng):
-    """Of a flip-flop, with the level that its reset gives, or of a bit of a block RAM that the
-    bitstream sets."""
-    rooms = [
+    """A wrong initial value: of a flip-flop together with its reset level, or of a bit of a block
+    RAM that the bitstream sets."""
+    memories = [
         place
         for place, cell in enumerate(netlist.cells)
         if any("1" in word for word in cell.contents)
     ]
-    if rooms and rng.getrandbits(1):
-        place = rng.choice(rooms)
+    if memories and rng.getrandbits(1):
+        place = rng.choice(memories)
         cell = netlist.cells[place]
         word = rng.choice([k for k, text in enumerate(cell.contents) if "1" in text])
         return Fault(

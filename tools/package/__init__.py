@@ -7,6 +7,12 @@ imported when it is asked for.
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from quintet.tools.compiler.api import compile_model, load_plan
+    from quintet.tools.compiler.builder import Net
+    from quintet.tools.targets import open_target
 
 __all__ = ["Net", "compile_model", "load_plan", "open_target"]
 
@@ -18,11 +24,11 @@ _PLACES = {
 }
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module 'quintet' has no attribute {name!r}")
     return getattr(import_module(_PLACES[name]), name)
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*globals(), *__all__])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from ..compiler import graph as g
 from ..compiler.backends import backend_class, backend_names
 from ..compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO
@@ -130,20 +130,20 @@ def rows() -> Iterator[str]:
     ECP5-85F."""
     isas = backend_names()
     backends = [
-        backend_class(isa)(params=open_room(isa).params.SPACE.resolve(), memory_size=1 << 25)
+        backend_class(isa)(params=open_core(isa).params.SPACE.resolve(), memory_size=1 << 25)
         for isa in isas
     ]
-    yield "| operator | " + " | ".join(open_room(isa).isa.ISA.title for isa in isas) + " |"
+    yield "| operator | " + " | ".join(open_core(isa).isa.ISA.title for isa in isas) + " |"
     yield "|---" * (len(isas) + 1) + "|"
     for name, example in EXAMPLES.items():
         graph, node = _graph(*example)
-        verdicts = [backend.verdict(graph, node) for backend in backends]
-        yield f"| {name} | " + " | ".join(_shown(v) for v in verdicts) + " |"
+        answers = [backend.check_support(graph, node) for backend in backends]
+        yield f"| {name} | " + " | ".join(_shown(v) for v in answers) + " |"
 
 
-def _shown(verdict):
-    text = _SHOWN[verdict.answer]
-    return f"{text}: {verdict.reason}" if verdict.answer == DECOMPOSED and verdict.reason else text
+def _shown(support):
+    text = _SHOWN[support.answer]
+    return f"{text}: {support.reason}" if support.answer == DECOMPOSED and support.reason else text
 
 
 def page(text: str) -> str:

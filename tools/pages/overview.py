@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...boards import board_names, open_board
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from .builds import mark, read
 
 __all__ = ["page", "rows", "write"]
@@ -22,16 +22,16 @@ def rows() -> Iterator[str]:
     is bold; behind each stands the result of its builds. FPGA and memory of a board are on
     docs/boards.md."""
     built = read()
-    rooms = [room for room in map(open_room, room_names()) if room.has_core]
-    yield "| board | " + " | ".join(room.isa.ISA.title for room in rooms) + " | state |"
-    yield "|---" * (len(rooms) + 2) + "|"
+    packages = [package for package in map(open_core, core_names()) if package.has_core]
+    yield "| board | " + " | ".join(package.isa.ISA.title for package in packages) + " | state |"
+    yield "|---" * (len(packages) + 2) + "|"
     for board in map(open_board, board_names()):
         cells = []
-        for room in rooms:
-            presets = board.presets(room)
+        for package in packages:
+            presets = board.presets(package)
             marks = [
-                mark(built, board.name, room.name, preset)
-                or "too large" * ((room.name, preset) in board.no_room)
+                mark(built, board.name, package.name, preset)
+                or "too large" * ((package.name, preset) in board.too_large)
                 for preset in presets
             ]
             names = [f"**{preset}**" if preset == presets[0] else preset for preset in presets]

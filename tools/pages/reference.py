@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 
 if TYPE_CHECKING:
-    from quintet.gateware.cores import Room
+    from quintet.gateware.cores import CorePackage
 
 __all__ = ["MARKER", "control_block_page", "main", "reference_page"]
 
@@ -190,14 +190,14 @@ def _parameters(space):
         )
 
 
-def reference_page(room: Room) -> str:
+def reference_page(package: CorePackage) -> str:
     """Markdown text of one core's reference page.
 
     Parameters
     ----------
-    room : :class:`~quintet.gateware.cores.Room`
+    package : :class:`~quintet.gateware.cores.CorePackage`
     """
-    isa = room.isa.ISA
+    isa = package.isa.ISA
     pieces = [MARKER, f"# {isa.title}: reference\n"]
     if isa.doc:
         pieces.append(isa.doc + "\n")
@@ -212,7 +212,7 @@ def reference_page(room: Room) -> str:
         "## Instructions\n",
         *_instructions(isa),
         "## Text and files\n",
-        *_text(room.software.SOFTWARE),
+        *_text(package.software.SOFTWARE),
     ]
     pieces += ["## Registers\n", *_registers(isa), "## Faults\n"]
     pieces.append("Faults are in order of precedence: of several the first is reported.\n")
@@ -222,7 +222,7 @@ def reference_page(room: Room) -> str:
             [(f.code, f"`{f.name}`", f.condition, f.detail) for f in isa.faults],
         )
     )
-    pieces += ["## Parameters\n", *_parameters(room.params.SPACE)]
+    pieces += ["## Parameters\n", *_parameters(package.params.SPACE)]
     return "\n".join(pieces)
 
 
@@ -279,17 +279,17 @@ def control_block_page() -> str:
         "Codes 1 to 8 mean the same in every core; from 16 they are the ISA's. "
         "If several apply, the order of the ISA's table decides, never the number.\n",
     ]
-    rooms = [(name, open_room(name).isa.ISA) for name in room_names()]
+    packages = [(name, open_core(name).isa.ISA) for name in core_names()]
     pieces.append(
         _table(
-            ("code", "meaning", *(isa.title for _, isa in rooms)),
+            ("code", "meaning", *(isa.title for _, isa in packages)),
             [
                 (
                     code,
                     text,
                     *(
                         f"`{isa.fault_names[code]}`" if code in isa.fault_names else "-"
-                        for _, isa in rooms
+                        for _, isa in packages
                     ),
                 )
                 for code, text in _COMMON_FAULTS
@@ -323,9 +323,9 @@ _COMMON_FAULTS = (
 
 
 def _pages(names, folder):
-    """Pairs (path, text) of the pages asked for."""
-    for name in names or room_names():
-        yield folder / "reference" / f"{name}.md", reference_page(open_room(name))
+    """Pairs (path, text) of the requested pages."""
+    for name in names or core_names():
+        yield folder / "reference" / f"{name}.md", reference_page(open_core(name))
     if not names:
         yield folder / "how" / "control-block.md", control_block_page()
 

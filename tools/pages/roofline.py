@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...boards import open_board
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from ..report import charts
 from ..report.page import STYLE
 from ..report.roofline import Point, Roof, roof_lines
@@ -27,11 +27,13 @@ _BOARD, _MEASUREMENT = "ulx3s-85f", "models/roofline"
 def roofs() -> dict[str, Roof]:
     """Title of a core -> :class:`~..report.roofline.Roof` of the board's default build."""
     board, found = open_board(_BOARD), {}
-    for isa in room_names():
-        room = open_room(isa)
-        params = room.params.SPACE.resolve(board.preset_for(room))
-        known = ceilings(isa, params, board_memory(_BOARD, board.memory.usable(room, params)), None)
-        found[room.isa.ISA.title] = Roof(room.isa.ISA.title, known["macs"], known["bytes"])
+    for isa in core_names():
+        package = open_core(isa)
+        params = package.params.SPACE.resolve(board.preset_for(package))
+        known = ceilings(
+            isa, params, board_memory(_BOARD, board.memory.usable(package, params)), None
+        )
+        found[package.isa.ISA.title] = Roof(package.isa.ISA.title, known["macs"], known["bytes"])
     return found
 
 

@@ -86,7 +86,7 @@ def on_startup(**_: Any) -> None:
     PACKAGE.mkdir(parents=True, exist_ok=True)
     for name, place in {
         "__init__.py": "tools/package/__init__.py",
-        **{room: room for room in ("boards", "firmware", "gateware", "tools")},
+        **{folder: folder for folder in ("boards", "firmware", "gateware", "tools")},
     }.items():
         if not (PACKAGE / name).exists():
             (PACKAGE / name).symlink_to(ROOT / place)

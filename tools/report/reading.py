@@ -227,7 +227,7 @@ def _folder(folder):
 
 def _plan(folder):
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ..compiler.plan import load_plan
     from ..compiler.results.report import plan_object
 
@@ -235,7 +235,7 @@ def _plan(folder):
     clock = (
         None
         if plan.board is None
-        else round(open_board(plan.board).clock_for(open_room(plan.isa), plan.preset) * 1e6)
+        else round(open_board(plan.board).clock_for(open_core(plan.isa), plan.preset) * 1e6)
     )
     return plan_object(plan, clock)
 

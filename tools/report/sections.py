@@ -22,8 +22,7 @@ __all__ = [
 ]
 
 _MEANINGS = {"work": "the compute unit worked", **dict(STALLS)}
-#: Points of a roofline that are named in the picture, at most; of more the names are told where the
-#: mouse is.
+#: Points of a roofline that are named in the picture, at most; of more, tooltips show the names.
 _NAMED = 12
 
 

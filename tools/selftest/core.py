@@ -88,7 +88,7 @@ def _plan(target, graph):
         info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, target.name
     )
     backend = backend_class(info.isa)(params=info.params, memory_size=info.memory_size)
-    if not all(backend.verdict(graph, node).runs for node in graph.nodes):
+    if not all(backend.check_support(graph, node).runs for node in graph.nodes):
         return None
     try:
         plan = compile_graph(graph, build, random_calibration(graph))
@@ -118,8 +118,8 @@ def _bytes(plan):
 class _Run:
     """A run that ended well: its ``registers`` and ``counters``."""
 
-    registers: dict
-    counters: dict
+    registers: dict[str, int]
+    counters: dict[str, int]
 
 
 def _unit(target, what, graph, plan):

@@ -20,8 +20,8 @@ _FAST, _LEAST = 500_000, 2
 #: Seconds over which cycles are counted, and by how much they may differ from what the board says:
 #: a USB bridge keeps answers for milliseconds.
 SECONDS = {"board": 1.0, "sim": 0.002}
-#: Cycles that are counted of a served board, whose time is told in steps of some thousand cycles;
-#: it counts none while it rests (``tools/serve/server.py``, ``REST``).
+#: Cycles that are counted of a served board, whose time is reported in steps of some thousand
+#: cycles; it counts none while it rests (``tools/serve/server.py``, ``REST``).
 _SERVED_CYCLES = 1_000_000
 _CLOCK_SHARE = 0.02
 _LOST = "shorten the cable, leave out hubs, try another port; then build for a slower line or clock"

@@ -36,7 +36,7 @@ BACKLOG, OUTBOX = 1 << 24, 1 << 16
 
 
 class Endpoint(Protocol):
-    """Where hosts connect: a pseudo-terminal or a socket."""
+    """Endpoint that hosts connect to: a pseudo-terminal or a socket."""
 
     @property
     def connected(self) -> bool: ...
@@ -95,7 +95,7 @@ class _Fence:
         self.request = b"\0" + Request(Operation.IDENTIFY, length=self._length).encode(b"\0\0", 0)
 
     def passes(self, received):
-        """What lies behind the answer, or ``None`` while it has not come."""
+        """Bytes after the answer, or ``None`` while it has not come."""
         *frames, rest = received.split(b"\0")
         for place, encoded in enumerate(frames):
             for contents in self._decoder.feed(encoded + b"\0"):
@@ -122,11 +122,11 @@ class _Server:
         self._fence, self._fences = None, 0
         self._quiet = 0  # cycle in which the board last sent something that was discarded
         self._used = False  # the board has got something since the last host went
-        self._tells = False  # the host wants the time
+        self._reports = False  # the host wants the time
         self._frame = b""  # of the host's, not ended
         self._out = bytearray()  # for the host
         self._whole = True  # it ends with the end of a frame
-        self._taken = self._told = (
+        self._taken = self._reported = (
             0.0  # wall's time of the last byte that the host took, and of the last notice
         )
 
@@ -147,7 +147,7 @@ class _Server:
         elif resting:
             self._rested += time.monotonic() - began
         answered = (data or not resting) and len(self._out) < OUTBOX and self._simulate()
-        self._tell(answered)
+        self._report(answered)
         self._deliver()
 
     def _received(self, data):
@@ -162,8 +162,8 @@ class _Server:
                     if self._used or place > 1 or any(frames[:place]):
                         self._parted()
                     # At once: the host's clock is the wall's until it hears the board's.
-                    self._tells, self._told = True, 0.0
-                    self._tell(False)
+                    self._reports, self._reported = True, 0.0
+                    self._report(False)
                     self._deliver()
                     data = b"\0".join([*frames[place + 1 :], rest])
                     break
@@ -180,7 +180,7 @@ class _Server:
         self._endpoint.forget()
         # Of the last frame the next host may have a part already: this ends it.
         self._out[:] = b"\0" * self._framed
-        self._whole, self._tells, self._frame = True, False, b""
+        self._whole, self._reports, self._frame = True, False, b""
         self._fences += 1
         self._fence, self._used = _Fence(self._fences), False
         if self._framed:
@@ -206,8 +206,7 @@ class _Server:
         return bool(answers)
 
     def _discard(self, answers):
-        """Of what the board sends while answers to a host that has gone may be among it, what is
-        not to be discarded."""
+        """Removes answers to a host that has left from the board's output; returns the rest."""
         board = self._board
         if answers:
             self._quiet = board.cycle
@@ -220,13 +219,17 @@ class _Server:
         self._fence = None
         return rest or b""
 
-    def _tell(self, answered):
+    def _report(self, answered):
         now = time.monotonic()
         # Behind answers, so that a host that has one knows when; never inside of one.
-        if self._tells and self._whole and (answered or not self._out and now - self._told >= LOOK):
+        if (
+            self._reports
+            and self._whole
+            and (answered or not self._out and now - self._reported >= LOOK)
+        ):
             nanoseconds = round((self._board.cycle / self._board.clock_hz + self._rested) * 1e9)
             self._out += encode_notice(Notice.TIME, struct.pack("<Q", nanoseconds))
-            self._told = now
+            self._reported = now
 
     def _deliver(self):
         if not self._out:

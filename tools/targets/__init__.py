@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where programs run: golden model, virtual board or physical board, behind one interface."""
+"""Targets that run programs: golden model, virtual board and physical board, behind one
+interface."""
 
 from .base import Target, TargetInfo
 from .names import open_target

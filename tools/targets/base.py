@@ -21,7 +21,7 @@ from ..link.pipe import BytesLike
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from ...gateware.cores import Room
+    from ...gateware.cores import CorePackage
     from ..jobs.job import Job
 
 __all__ = ["Target", "TargetInfo", "runs_view"]
@@ -71,7 +71,7 @@ class TargetInfo:
 
 class Target(ABC):
     """Base class of targets. ``name`` is the name it was opened by; ``info`` a :class:`TargetInfo`;
-    ``room`` the core's package, or ``None``.
+    ``package`` the core's package, or ``None``.
 
     Addresses are bytes of the SoC's map (main memory from 0). All calls raise
     :class:`~quintet.tools.errors.TargetError` for what cannot be asked, and the link's
@@ -81,7 +81,7 @@ class Target(ABC):
 
     name: str
     info: TargetInfo
-    room: Room | None = None
+    package: CorePackage | None = None
     _begun: dict[str, int] | None = None
 
     def configure(self, job: Job | None = None, like: TargetInfo | None = None) -> None:
@@ -106,10 +106,10 @@ class Target(ABC):
     @property
     def registers(self) -> RegisterMap:
         """The core's :class:`~quintet.tools.jobs.registers.RegisterMap`."""
-        if self.room is None:
+        if self.package is None:
             raise TargetError(f"{self.name} holds no core")
         if not hasattr(self, "_registers"):
-            self._registers = RegisterMap(self.room.isa.ISA)
+            self._registers = RegisterMap(self.package.isa.ISA)
         return self._registers
 
     @abstractmethod

@@ -26,7 +26,7 @@ def ceilings(
         empty where there is none (golden models)
     clock_hz : main clock in Hz, or ``None``
     """
-    peaks = cores.open_room(isa).params.SPACE.peaks(params) if isa else None
+    peaks = cores.open_core(isa).params.SPACE.peaks(params) if isa else None
     if peaks is None:
         return {
             "macs": None,

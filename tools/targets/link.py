@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.parameters import params_hash
 from ..errors import TargetError
@@ -50,15 +50,15 @@ class LinkTarget(Target):
         self.client = client
         self._closed = False
         self.info, self.header = read_info(client, kind, name)
-        self.room = None
+        self.package = None
         if self.info.isa is not None:
-            if self.info.isa not in room_names():
+            if self.info.isa not in core_names():
                 raise TargetError(
                     f"{name} holds core {self.info.isa}, which this quintet does not know; it "
                     f"knows "
-                    f"{', '.join(room_names())}"
+                    f"{', '.join(core_names())}"
                 )
-            self.room = open_room(self.info.isa)
+            self.package = open_core(self.info.isa)
             if params_hash(self.info.params) != self.header.params_hash:
                 raise self._link_error("the info text and the core's parameter hash disagree")
         self.control = self.header.control_base
@@ -313,7 +313,7 @@ class LinkTarget(Target):
 
     @contextmanager
     def _idle_after_interrupt(self):
-        """An interrupted host would leave the board at work."""
+        """Ends the run if the host is interrupted, since the board would stay busy."""
         try:
             yield
         except KeyboardInterrupt:
@@ -349,8 +349,8 @@ class LinkTarget(Target):
         return Outcome(kind, fault, counters, {name: found[name] for name in own})
 
     def _read_registers(self, names):
-        """Values of registers and counters, name -> value, all asked for at once; neighbours come
-        in one piece."""
+        """Values of registers and counters, name -> value, all requested at once; neighbours are
+        read together."""
         places, blocks = {name: self._place(name)[:2] for name in names}, []
         for offset, width in sorted(places.values()):
             end = offset + width // 8

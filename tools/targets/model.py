@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from ...gateware.isa.outcome import Outcome
 from ..errors import TargetError
 from ..link.pipe import BytesLike
@@ -65,7 +65,7 @@ class ModelTarget(Target):
         memory_size: int = MEMORY_SIZE,
     ) -> None:
         self.name = name
-        self.room = None
+        self.package = None
         self._isa = isa
         self._preset = preset
         self._overrides = dict(overrides or {})
@@ -83,8 +83,8 @@ class ModelTarget(Target):
         isa = self._isa or (job.core if job is not None else None)
         if isa is None:
             raise TargetError(f"{self.name}: expected an ISA, as in model:opentpu")
-        if self.room is None or self.room.name != isa:
-            self.room = open_room(isa)
+        if self.package is None or self.package.name != isa:
+            self.package = open_core(isa)
             self.__dict__.pop("_registers", None)
         if like is not None and like.isa == isa and self._preset is None:
             base: Mapping[str, Any] = like.params
@@ -94,7 +94,7 @@ class ModelTarget(Target):
             base = {}
             if job is not None and job.core == isa and self._preset is None:
                 base = job.params
-        space = self.room.params.SPACE
+        space = self.package.params.SPACE
         values = {**base, **self._overrides}
         params = space.resolve(self._preset, values)
         if preset is None and not values:
@@ -105,7 +105,7 @@ class ModelTarget(Target):
             or memory_size != self.info.memory_size
         ):
             self.memory = np.zeros(memory_size, dtype=np.uint8)
-            self._model = self.room.model.Model(params, self.memory)
+            self._model = self.package.model.Model(params, self.memory)
             self._values = {}
         self.info = TargetInfo(
             kind="model",
@@ -183,9 +183,9 @@ class ModelTarget(Target):
 
         fault = self._outcome.fault if self._outcome else None
         status = self._outcome.status if self._outcome else None
-        version = self.room.isa.ISA.version
+        version = self.package.isa.ISA.version
         return {
-            "ident": int.from_bytes(self.room.isa.ISA.tag.encode("ascii"), "little"),
+            "ident": int.from_bytes(self.package.isa.ISA.tag.encode("ascii"), "little"),
             "version": version[0] << 16 | version[1],
             "params_hash": params_hash(self.info.params),
             "features": 1,

@@ -31,8 +31,8 @@ class TargetName:
     isa: str | None = None
     board: str | None = None
     preset: str | None = None
-    params: dict = field(default_factory=dict)
-    options: dict = field(default_factory=dict)
+    params: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
     port: str | None = None
 
 
@@ -98,10 +98,10 @@ def _query(text, query, options):
 
 
 def _known_isa(text, isa):
-    from ...gateware.cores import room_names
+    from ...gateware.cores import core_names
 
-    if isa is not None and isa not in room_names():
-        raise _refused(text, f"no ISA named {isa!r}{suggestion(isa, room_names(), 'there are')}")
+    if isa is not None and isa not in core_names():
+        raise _refused(text, f"no ISA named {isa!r}{suggestion(isa, core_names(), 'there are')}")
     return isa
 
 

@@ -50,8 +50,8 @@ def identities() -> dict[tuple[int, int], Identity]:
 
 
 def candidates() -> list[ListPortInfo]:
-    """Serial ports that may be a board of ours: those of a known bridge, the link's interface where
-    it has several."""
+    """Serial ports that may be a known board: those of known bridges, and of a bridge with several
+    interfaces the one of the link."""
     from serial.tools import list_ports
 
     found = []
@@ -185,17 +185,17 @@ def _meant(place):
     """The end of the message about a name that is no port's: the targets that it may stand for,
     such as the virtual board of a board's name."""
     from ...boards import board_names
-    from ...gateware.cores import room_names
+    from ...gateware.cores import core_names
 
     kind, _, name = place.rpartition(":")  # "simm:" is a misspelt kind of target
     board, slash, isa = name.partition("/")
     meant = close_names(board, board_names(), 3)
     if meant:
-        isas = close_names(isa, room_names(), 1) if slash else []
+        isas = close_names(isa, core_names(), 1) if slash else []
         core = isas[0] if isas else "ISA"
         meant = [f"sim:{board}/{core}" for board in meant]
     elif not slash:
-        meant = [f"model:{isa}" for isa in close_names(name, room_names(), 1)]
+        meant = [f"model:{isa}" for isa in close_names(name, core_names(), 1)]
         meant += [] if kind else close_names(name, ("auto", "model"), 1)
     return f"; did you mean {' or '.join(meant)}?" if meant else ""
 
@@ -256,6 +256,6 @@ def _others():
     if not others:
         return ": no USB serial port is attached"
     return (
-        f": no USB serial port is that of a board of ours; name one of "
+        f": no USB serial port is that of a known board; name one of "
         f"{', '.join(sorted(others))} if it is"
     )

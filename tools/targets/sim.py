@@ -156,12 +156,12 @@ def open_board_of(
         It cannot be compiled; the message says what is missing.
     """
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
 
     assert parsed.board is not None and parsed.isa is not None
-    board, room = open_board(parsed.board), open_room(parsed.isa)
-    space = room.params.SPACE
-    preset = parsed.preset or board.preset_for(room)
+    board, package = open_board(parsed.board), open_core(parsed.isa)
+    space = package.params.SPACE
+    preset = parsed.preset or board.preset_for(package)
     space.resolve(preset, parsed.params)  # before anything that takes time
 
     trace = None
@@ -176,7 +176,7 @@ def open_board_of(
 
     virtual = open_virtual(
         board,
-        room,
+        package,
         preset=preset,
         params=parsed.params,
         trace=trace,

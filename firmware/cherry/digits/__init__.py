@@ -12,7 +12,6 @@ The images, and the weights before any quantisation, are those of ``firmware/dig
 ``python -m quintet.firmware.cherry.digits`` writes the job again.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +65,7 @@ def inputs() -> dict[str, np.ndarray]:
     return {"x": with_bias(images()).astype(np.float64), "w1": w1, "w2": w2}
 
 
-def network(params: Mapping[str, Any], count: int = IMAGES) -> Module:
+def network(params: dict[str, Any], count: int = IMAGES) -> Module:
     """The module of the forward pass for ``count`` images: inputs x, w1, w2, output logits."""
     m = Module(params)
     # Pixels are whole numbers of five bits: bfloat16 holds them.
@@ -97,7 +96,7 @@ def step_inputs() -> dict[str, np.ndarray]:
     }
 
 
-def training_step(params: Mapping[str, Any]) -> Module:
+def training_step(params: dict[str, Any]) -> Module:
     """Forward and backward pass of a batch by the cross-entropy loss; outputs new_w1 and new_w2."""
     m = Module(params)
     x, w1, w2 = m.input("x", BATCH, 64), m.input("w1", 64, 32), m.input("w2", 32, _COLUMNS)
@@ -141,7 +140,7 @@ def exact_step() -> dict[str, np.ndarray]:
     }
 
 
-def write_shipped(params: Mapping[str, Any], folder: Path = FOLDER) -> Path:
+def write_shipped(params: dict[str, Any], folder: Path = FOLDER) -> Path:
     """Writes the shipped job; returns its path."""
     comment = (
         f"Handwritten digits, network 64-32-10 in 18-bit floats: all {IMAGES} held-out images.\n"

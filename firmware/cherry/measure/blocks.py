@@ -6,7 +6,7 @@ Cycles are those of the whole run, DMA of all operands and results included. Aft
 main memory is compared with the golden model's, and the counters are.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ _AT, _MEMORY = 0x1000, 1 << 22
 FORMATS = {"bf16": 655_000, "packed": 655_000, "fp32": 820_000}
 
 
-def product(params: Mapping[str, Any], size: int, fmt: str) -> tuple[np.ndarray, dict[str, int]]:
+def product(params: dict[str, Any], size: int, fmt: str) -> tuple[np.ndarray, dict[str, int]]:
     """Main memory and registers of a run that multiplies two random matrices in main memory."""
     m = Module(params)
     a, b = m.stored_input("a", size, size, fmt), m.stored_input("b", size, size, fmt)

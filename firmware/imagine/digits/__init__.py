@@ -17,7 +17,7 @@ fraction: no sum of the first layer can leave 16 bits, and none of the second do
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -119,7 +119,7 @@ def classify(
     return result(np.concatenate(found)), session
 
 
-def program(params: Mapping[str, Any], part: str, count: int) -> Streamed:
+def program(params: dict[str, Any], part: str, count: int) -> Streamed:
     """The :class:`~quintet.tools.kernels.imagine.Streamed` program of a layer for the first
     ``count`` images."""
     if part not in PARTS:
@@ -131,9 +131,7 @@ def program(params: Mapping[str, Any], part: str, count: int) -> Streamed:
     return streamed(second, params, [(activate(first.reference(v)),) for v in x])
 
 
-def make_jobs(
-    folder: str | Path, params: Mapping[str, Any], name: str, count: int = 20
-) -> list[Path]:
+def make_jobs(folder: str | Path, params: dict[str, Any], name: str, count: int = 20) -> list[Path]:
     """Writes the two jobs of a build into ``folder`` and returns their paths."""
     made = []
     for part in PARTS:

@@ -15,7 +15,7 @@ __all__ = ["Case", "case_of"]
 
 def case_of(
     name: str,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     words: Sequence[int],
     *,
     program: int = 0x400,
@@ -40,4 +40,6 @@ def case_of(
         "output_limit": limit,
         **dict(registers),
     }
-    return Case(name, params, list(words), given, memory, fault, cycles.estimate(words, params))
+    return Case(
+        name, params, list(words), given, memory, fault, cycles.estimate(words, dict(params))
+    )

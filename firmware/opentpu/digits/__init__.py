@@ -21,7 +21,6 @@ Jobs that ship, and the smallest sizes they run on:
 | ``digits_norm_n4``, ``digits_norm_n8`` | 4096, 1024 | with ext_norm |
 """
 
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -114,7 +113,7 @@ def job(n: int = 8, norm: bool = False) -> Path:
 
 def make_job(
     folder: str | Path,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     norm: bool = False,
     name: str | None = None,

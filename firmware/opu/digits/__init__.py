@@ -140,7 +140,7 @@ def float_accuracy() -> float:
 
 
 def program(
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     images: int = IMAGES,
     group: int | None = None,
@@ -153,7 +153,7 @@ def program(
 
 def make_job(
     folder: str | Path,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     name: str = "digits",
     images: int = IMAGES,

@@ -3,7 +3,6 @@
 quintet.firmware.opu.digits``."""
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from quintet.firmware.opu import digits
 from quintet.gateware.cores.opu.params import SPACE
 
 
-def make(given: argparse.Namespace, params: Mapping[str, Any]) -> Path:
+def make(given: argparse.Namespace, params: dict[str, Any]) -> Path:
     """Writes the job of the command's arguments."""
     return digits.make_job(
         given.out, params, name=f"digits_{given.preset}", images=given.images, memory=given.memory

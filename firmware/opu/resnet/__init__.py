@@ -9,7 +9,6 @@
 * ``logits()`` -> the result by plain numpy.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +37,7 @@ def logits() -> np.ndarray:
 
 
 def make_job(
-    folder: str | Path, params: Mapping[str, Any], *, name: str = "resnet20", schedule: bool = True
+    folder: str | Path, params: dict[str, Any], *, name: str = "resnet20", schedule: bool = True
 ) -> Path:
     """Writes the job for a build of ``params`` into ``folder`` and returns its path."""
     how = "scheduled in tiles" if schedule else "layer after layer"

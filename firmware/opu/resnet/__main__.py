@@ -3,7 +3,6 @@
 quintet.firmware.opu.resnet``."""
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from quintet.firmware.opu import resnet
 from quintet.gateware.cores.opu.params import SPACE
 
 
-def make(given: argparse.Namespace, params: Mapping[str, Any]) -> Path:
+def make(given: argparse.Namespace, params: dict[str, Any]) -> Path:
     """Writes the job of the command's arguments."""
     return resnet.make_job(
         given.out, params, name=f"resnet20_{given.preset}", schedule=not given.layer_after_layer

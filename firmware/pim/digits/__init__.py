@@ -133,7 +133,7 @@ def accuracy_of(
 
 
 def program(
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     name: str,
     *,
     images: int = IMAGES,
@@ -161,7 +161,7 @@ def program(
 
 def make_job(
     folder: str | Path,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     *,
     network: str = "mlp",
     name: str | None = None,

@@ -3,7 +3,6 @@
 quintet.firmware.pim.digits``."""
 
 import argparse
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from quintet.firmware.pim import digits
 from quintet.gateware.cores.pim.params import SPACE
 
 
-def make(given: argparse.Namespace, params: Mapping[str, Any]) -> Path:
+def make(given: argparse.Namespace, params: dict[str, Any]) -> Path:
     """Writes the job of the command's arguments."""
     return digits.make_job(
         given.out,

@@ -35,11 +35,11 @@ def figures(preset: str, overrides: Mapping[str, Any] | None) -> dict[str, Count
     """``{unit: Counter}``: logic, registers, blocks of RAM, multipliers."""
     from amaranth.back import rtlil
 
-    from ....gateware.cores import open_room
+    from ....gateware.cores import open_core
     from ....gateware.cores.pim.engine.processor import Processor
 
-    room = open_room("pim")
-    params = room.params.SPACE.resolve(preset, overrides)
+    package = open_core("pim")
+    params = package.params.SPACE.resolve(preset, overrides)
     processor = Processor(params=params, number=0, beat_bytes=2, memory_size=1 << 25, family=FAMILY)
     found: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory() as folder:

@@ -28,7 +28,7 @@ class Case(BaseCase):
 
 def make_case(
     name: str,
-    params: Mapping[str, Any],
+    params: dict[str, Any],
     image: Image,
     words: Iterable[tuple[int, int]],
     memory: np.ndarray,

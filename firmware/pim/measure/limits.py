@@ -2,7 +2,6 @@
 """Lower bounds of a program's cycles on a build (section 10): issue, matrix unit, ports of the
 local memory, exchanges, main memory."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +40,7 @@ class CoreLimit:
         )
 
 
-def core_limit(core: CoreProgram, params: Mapping[str, Any]) -> CoreLimit:
+def core_limit(core: CoreProgram, params: dict[str, Any]) -> CoreLimit:
     """The :class:`CoreLimit` of a core of an image.
 
     Words of the local memory are counted as section 10 counts them: of matrix and vector
@@ -70,7 +69,7 @@ def core_limit(core: CoreProgram, params: Mapping[str, Any]) -> CoreLimit:
     return CoreLimit(len(words), matrix, port_a, port_b, exchange, len(core.code), data)
 
 
-def physical_limit(image: Image, params: Mapping[str, Any], beat: int) -> int:
+def physical_limit(image: Image, params: dict[str, Any], beat: int) -> int:
     """Lower bound of the cycles of RUN for ``image`` on this build, at a memory of ``beat`` bytes
     per cycle."""
     cores = [core_limit(core, params) for core in image.cores]

@@ -9,7 +9,7 @@ none is shown.
 """
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -159,12 +159,14 @@ class MeasuredBuild:
         return Run(outcome.counters["cycles"] - load, load, outcome.counters)
 
 
-def published(image: Image, params: Mapping[str, Any]) -> Image:
+def published(image: Image, params: dict[str, Any]) -> Image:
     """``image`` exported to the published JSON dialect and imported again, as a compiler's stream
     would be."""
     with tempfile.TemporaryDirectory() as folder:
         save_program(SOFTWARE, Program(image.data()), f"{folder}/stream.json.gz")
-        return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, params)[0]
+        return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, dict(params))[
+            0
+        ]
 
 
 def _with_image(case, image):

@@ -5,7 +5,7 @@ once, the others before each use."""
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,7 +69,7 @@ def case_of(
     cores: Sequence[_Program],
     *,
     mode: int = 0,
-    params: Mapping[str, Any] = PARAMS,
+    params: dict[str, Any] = PARAMS,
     size: int = MEMORY,
 ) -> Case:
     """The case of a list of programs in one code form; ``size``: bytes of main memory, whose upper

@@ -266,6 +266,7 @@ class CherryIsa(Isa):
     """Instruction table of Cherry; the detail of a word's fault is the word."""
 
     def decode(self, word: int, params: Params | None = None) -> Decoded:
+        """Decodes a word; its faults carry the word as their detail."""
         decoded = super().decode(word, params)
         return decoded if decoded.fault is None else decoded._replace(detail=word)
 

@@ -353,6 +353,7 @@ class ImagineIsa(Isa):
     have a fault of their own."""
 
     def decode(self, word: int, params: Params | None = None) -> Decoded:
+        """Decodes a word; its faults carry the word as their detail."""
         decoded = super().decode(word, params)
         if decoded.fault is None:
             return decoded

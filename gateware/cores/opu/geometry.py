@@ -37,10 +37,11 @@ def _map_span(rows, columns, channels, mem_w, size):
     return (((rows - 1) * mem_w + columns - 1) * SLOT + channels) * size
 
 
-def ifm_span(shape: tuple[int, int, int], mem_w: int, size: int) -> int:
+def ifm_span(shape: Sequence[int], mem_w: int, size: int) -> int:
     """Byte range of ``ld.ifm`` of ``shape`` (rows, columns, channels) from a map ``mem_w`` slots
     wide."""
-    return _map_span(*shape, mem_w, size)
+    rows, columns, channels = shape
+    return _map_span(rows, columns, channels, mem_w, size)
 
 
 def ker_span(taps: int, ofm_c: int, ifm_c: int, size: int) -> int:
@@ -78,12 +79,12 @@ def pooled(rows: int, columns: int, pool: Sequence[int]) -> tuple[int, int]:
 # What a shape takes of the buffers of a build (8.1)
 
 
-def ifm_lines(shape: tuple[int, int, int]) -> int:
+def ifm_lines(shape: Sequence[int]) -> int:
     """Lines of ``ifm`` that ``shape`` (rows, columns, channels) needs."""
     return shape[0] * shape[1] * (shape[2] // LINE)
 
 
-def ofm_lines(shape: tuple[int, int, int], po: int) -> int:
+def ofm_lines(shape: Sequence[int], po: int) -> int:
     """Lines of ``ofm`` that ``shape`` needs."""
     return shape[0] * shape[1] * -(-shape[2] // po)
 

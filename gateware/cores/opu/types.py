@@ -42,6 +42,7 @@ class TypeSet:
 
     @cached_property
     def name(self) -> str:
+        """Name of the type set, as in ``8-8-16-16``."""
         return f"{self.ifm}-{self.ker}-{self.bias}-{self.ofm}"
 
     # Bytes of an element in memory
@@ -53,10 +54,12 @@ class TypeSet:
 
     @property
     def ker_bytes(self) -> int:
+        """Bytes of a weight."""
         return self.ker // 8
 
     @property
     def bias_bytes(self) -> int:
+        """Bytes of a bias element."""
         return self.bias // 8
 
     # Derived numbers

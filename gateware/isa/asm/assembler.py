@@ -149,6 +149,7 @@ class Assembler(Source):
     # Statements
 
     def execute(self, statement: Statement) -> None:
+        """Assembles one statement: a directive, an instruction or a macro."""
         cursor = Cursor(statement, self.symbols, assembler=self)
         first = statement.tokens[0]
         if first.kind == "bulk":

@@ -60,6 +60,7 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
+        """Whether all tokens of the statement are read."""
         return self.index >= len(self.statement.tokens)
 
     @property
@@ -94,10 +95,12 @@ class Cursor:
         return False
 
     def expect(self, text: str, expected: str = "") -> None:
+        """Moves past the next token, which must read ``text``; else raises :class:`AsmError`."""
         if not self.accept(text):
             self.fail(f"unexpected {self.shown()}", expected=expected or f"'{text}'")
 
     def expect_end(self, expected: str = "end of line") -> None:
+        """Raises :class:`AsmError` unless all tokens are read."""
         if not self.at_end:
             self.fail(f"unexpected {self.shown()}", expected=expected)
 
@@ -127,6 +130,7 @@ class Cursor:
         return token.value
 
     def is_symbol(self, name: str) -> bool:
+        """Whether ``name`` is a defined constant."""
         return name in self.symbols
 
     def take_prefixed(self, prefix: str) -> int | None:

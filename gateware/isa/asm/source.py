@@ -71,6 +71,7 @@ class Source:
         return self._files.get(place.file, 0), place.line, place.column
 
     def read_file(self, path: Path, shown: str) -> None:
+        """Runs the statements of a file, called ``shown`` in messages."""
         resolved = _resolved(path)
         again = resolved in self._parsed
         if not again:
@@ -78,6 +79,7 @@ class Source:
         self._run_file(resolved, shown, self._parsed[resolved], again)
 
     def read_text(self, text: str, name: str) -> None:
+        """Runs the statements of ``text``, called ``name`` in messages."""
         self._run_file(
             None, name, statements(text.replace("\r\n", "\n"), name, self.syntax, self.bulk), False
         )

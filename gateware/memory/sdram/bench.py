@@ -56,6 +56,7 @@ class SDRAMSystem(wiring.Component):
         return m
 
     def add_to(self, sim: Simulator) -> None:
+        """Adds the clock and the chip model to a simulation."""
         sim.add_clock(1e-8)
         sim.add_testbench(self.chip.process(self.domain.clk), background=True)
 

@@ -98,14 +98,17 @@ class SDRAMChip:
         self.dqm_before = 0
 
     def fail(self, rule: str) -> NoReturn:
+        """Raises :class:`SDRAMViolation` of ``rule``."""
         raise SDRAMViolation(f"SDRAM: {rule} (edge {self.now})")
 
     def require(self, holds: object, rule: str) -> None:
+        """Raises :class:`SDRAMViolation` of ``rule`` unless it ``holds``."""
         if not holds:
             self.fail(rule)
 
     def passed(self, since: float, nanoseconds: float, rule: str) -> None:
         # A thousandth of a nanosecond of slack for the rounding of the period.
+        """Requires that ``nanoseconds`` have passed since edge ``since``."""
         self.require((self.now - since) * self.period >= nanoseconds - 1e-3, rule)
 
     def edge(

@@ -110,6 +110,7 @@ class SDRAMPart:
 
     @property
     def beat_bytes(self) -> int:
+        """Bytes of a beat, as wide as the chip."""
         return self.data_bits // 8
 
     @property

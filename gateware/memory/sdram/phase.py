@@ -110,6 +110,7 @@ class Margins:
 
     @property
     def least(self) -> float:
+        """Smallest of the four margins."""
         return min(self.write_setup, self.write_hold, self.read_setup, self.read_hold)
 
 

@@ -64,7 +64,7 @@ class SRAMPhy(wiring.Component):
     controller : In(SRAMPins)
     """
 
-    def __init__(self, *, part: SRAMPart, ports: Any, family: str | None = None) -> None:
+    def __init__(self, *, part: SRAMPart | str, ports: Any, family: str | None = None) -> None:
         if family not in ("ice40", None):
             raise ValueError(f"Family must be ice40 or None, not {family!r}")
         self.part = find_sram(part)

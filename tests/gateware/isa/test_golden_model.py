@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.model import MemoryWindow, Model
 from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.isa.registers import Register
@@ -35,10 +35,10 @@ class Small(Model):
         return self.outcome(None, 0, {}, {})
 
 
-@pytest.mark.parametrize("name", room_names())
+@pytest.mark.parametrize("name", core_names())
 def test_every_model_refuses_alike(name):
-    room = open_room(name)
-    params, kind = room.params.SPACE.resolve("sim"), room.model.Model
+    package = open_core(name)
+    params, kind = package.params.SPACE.resolve("sim"), package.model.Model
     assert issubclass(kind, Model)
     for memory in (bytearray(64), np.zeros(64, np.int8), np.zeros((8, 8), np.uint8), np.zeros(64)):
         with pytest.raises(
@@ -46,7 +46,7 @@ def test_every_model_refuses_alike(name):
         ):
             kind(params, memory)
     model = kind(params, np.zeros(256, np.uint8))
-    written = next(r for r in room.isa.ISA.registers if r.given)
+    written = next(r for r in package.isa.ISA.registers if r.given)
     own = written.name if written.count == 1 else f"{written.name}[0]"
     for register in ("program_address", "window_limit", own):
         for value in (1 << 32, -1):
@@ -58,7 +58,7 @@ def test_every_model_refuses_alike(name):
                 ),
             ):
                 model.run({register: value})
-    read = next(r.name for r in room.isa.ISA.registers if "w" not in r.access)
+    read = next(r.name for r in package.isa.ISA.registers if "w" not in r.access)
     for register in (read, "control", "nothing"):
         with pytest.raises(
             ValueError,

@@ -11,7 +11,7 @@ import pytest
 from amaranth.back import rtlil
 
 from quintet.boards import open_board
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.primitives.floorplan import (
     across,
     dsp_clusters,
@@ -23,8 +23,8 @@ from quintet.gateware.primitives.floorplan import (
 from quintet.tools.build.bitstream import _scripts
 
 
-def _floorplan(room, device, params):
-    return room.core.variant(params, 2).floorplan(device, params)
+def _floorplan(package, device, params):
+    return package.core.variant(params, 2).floorplan(device, params)
 
 
 def places(name):
@@ -91,9 +91,9 @@ def cells_of(engine):
     ],
 )
 def test_large_builds_are_placed(isa, preset, multipliers, blocks):
-    room = open_room(isa)
-    params = room.params.SPACE.resolve(preset)
-    script = _scripts(room.core.variant(params, 2), open_board("ulx3s-85f"), params)[
+    package = open_core(isa)
+    params = package.params.SPACE.resolve(preset)
+    script = _scripts(package.core.variant(params, 2), open_board("ulx3s-85f"), params)[
         "script_after_synth"
     ]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
@@ -101,15 +101,15 @@ def test_large_builds_are_placed(isa, preset, multipliers, blocks):
     assert len(placed) == len(places) == len({cell for _, cell in placed}) == multipliers + blocks
     assert len(places & set(sum(dsp_rows("LFE5U-85F"), []))) == multipliers
     assert len(places & set(sum(ram_rows("LFE5U-85F"), []))) == blocks
-    engine = room.core.variant(params, 2)(
+    engine = package.core.variant(params, 2)(
         params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5"
     )
     assert {cell for _, cell in placed} <= cells_of(engine)
 
 
 def test_weights_lie_below_their_multipliers():
-    room = open_room("opu")
-    placed = _floorplan(room, "LFE5U-85F", room.params.SPACE.resolve("85f-p256"))
+    package = open_core("opu")
+    placed = _floorplan(package, "LFE5U-85F", package.params.SPACE.resolve("85f-p256"))
     for pair in range(8):
         columns = [
             places(placed[f"compute.lanes.multipliers.dsp_{8 * k + pair}"])[0] for k in range(16)
@@ -125,10 +125,10 @@ def test_weights_lie_below_their_multipliers():
 
 @pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])
 def test_others_are_not(isa, preset):
-    room = open_room(isa)
-    params = room.params.SPACE.resolve(preset)
+    package = open_core(isa)
+    params = package.params.SPACE.resolve(preset)
     assert "script_after_synth" not in _scripts(
-        room.core.variant(params, 2), open_board("ulx3s-85f"), params
+        package.core.variant(params, 2), open_board("ulx3s-85f"), params
     )
 
 
@@ -185,9 +185,9 @@ def test_no_columns(device, cols, size):
     ("board", "preset", "count"), [("ulx3s-25f", "25f", 48), ("ulx3s-85f", "85f", 192)]
 )
 def test_blocks_of_a_large_array_are_placed(board, preset, count):
-    room, board = open_room("imagine"), open_board(board)
-    params = room.params.SPACE.resolve(preset)
-    script = _scripts(room.core.variant(params, 2), board, params)["script_after_synth"]
+    package, board = open_core("imagine"), open_board(board)
+    params = package.params.SPACE.resolve(preset)
+    script = _scripts(package.core.variant(params, 2), board, params)["script_after_synth"]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
     assert (
         len(placed)
@@ -199,8 +199,8 @@ def test_blocks_of_a_large_array_are_placed(board, preset, count):
 
 
 def test_processors_have_quarters():
-    room = open_room("pim")
-    placed = _floorplan(room, "LFE5U-85F", room.params.SPACE.resolve("85f"))
+    package = open_core("pim")
+    placed = _floorplan(package, "LFE5U-85F", package.params.SPACE.resolve("85f"))
     for processor in range(4):
         columns = [
             int(re.match(r"X(\d+)/", place)[1])
@@ -222,8 +222,8 @@ def test_processors_have_quarters():
     ],
 )
 def test_tiles_and_processors_without_a_plan(isa, device, preset):
-    room = open_room(isa)
-    assert _floorplan(room, device, room.params.SPACE.resolve(preset)) == {}
+    package = open_core(isa)
+    assert _floorplan(package, device, package.params.SPACE.resolve(preset)) == {}
 
 
 def test_shares_of_a_row_are_disjoint():

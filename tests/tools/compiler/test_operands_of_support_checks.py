@@ -265,7 +265,7 @@ def test_a_result_whose_only_axis_counts_inputs(isa, kind, tmp_path):
 
 def test_a_check_that_fails_leaves_the_refusal_as_it_is(monkeypatch):
     class Broken:
-        def verdict(self, graph, node):
+        def check_support(self, graph, node):
             raise KeyError("constant")
 
     from tests.tools.compiler.networks import NETWORKS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import HOST, NATIVE
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
@@ -117,8 +117,8 @@ def test_verdicts(build, features, hidden, reason):
     made = Builder("cell", (2, features), 1)
     made.lstm(hidden)
     found = PIMBackend(
-        params=open_room("pim").params.SPACE.resolve("85f", build), memory_size=1 << 25
-    ).verdict(made.finish(), made.graph.nodes[-1])
+        params=open_core("pim").params.SPACE.resolve("85f", build), memory_size=1 << 25
+    ).check_support(made.finish(), made.graph.nodes[-1])
     assert (
         (found.answer, found.reason) == (NATIVE, "")
         if reason is None

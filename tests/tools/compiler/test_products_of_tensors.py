@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import HOST
@@ -167,11 +167,11 @@ def test_places_that_pim_takes_before_sums_fit():
     ],
 )
 def test_refused(isa, build, shapes, reason):
-    space = open_room(isa).params.SPACE
+    space = open_core(isa).params.SPACE
     backend = backend_class(isa)(
         params=space.resolve(space.default_preset, build), memory_size=1 << 24
     )
     made = Builder("refused", shapes[0], 1)
     made.add(g.MatMul, made.here, made.input(shapes[1]))
-    found = backend.verdict(made.graph, made.graph.nodes[-1])
+    found = backend.check_support(made.graph, made.graph.nodes[-1])
     assert found.answer == HOST and re.search(reason, found.reason), found

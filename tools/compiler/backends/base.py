@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....gateware.cores import open_room
+from ....gateware.cores import open_core
 from ...errors import InputError
 
 if TYPE_CHECKING:
@@ -30,17 +30,17 @@ __all__ = [
     "Lowered",
     "LoweringError",
     "Placed",
-    "Verdict",
+    "Support",
     "moved",
 ]
 
-#: Answers of a verdict: by its own instructions, by others of its instructions, on the host only,
-#: not at all.
+#: Answers of a support check: by its own instructions, by others of its instructions, on the host
+#: only, not at all.
 NATIVE, DECOMPOSED, HOST, NO = "native", "decomposed", "host", "no"
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Support:
     """Result of a support check: whether a core runs a node.
 
     Attributes
@@ -65,7 +65,7 @@ class LoweringError(InputError):
 
     Attributes
     ----------
-    node : name of the node of the prepared graph that stands in the way,
+    node : name of the node of the legalised graph that stands in the way,
         ``None`` where it is no single one
     reason : the text without that name
     """
@@ -148,7 +148,7 @@ class Lowered:
     images: int = 1
     memory: int = 0
     layers: list[LayerSpan] = field(default_factory=list)
-    params: dict[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
     setup: list[tuple[bytes, int]] = field(default_factory=list)
     again: dict[str, int] = field(default_factory=dict)
 
@@ -194,7 +194,7 @@ class Backend(ABC):
     memory : dict, what the target's info text says of it, for estimates;
         empty where that is not known
 
-    ``isa`` is the room's name. ``floating`` is true where the machine computes in floating point
+    ``isa`` is the core's name. ``floating`` is true where the machine computes in floating point
     and nothing is quantised.
     """
 
@@ -204,7 +204,7 @@ class Backend(ABC):
     #: on the host between layers.
     host_free = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
-    barred: Mapping[str, str] = {}
+    forced_to_host: Mapping[str, str] = {}
     #: Layers whose clip is to be made by a layer of its own, where the machine's clips ask for that
     #: (:attr:`~..quantised.Quantised.apart`).
     apart: frozenset[str] = frozenset()
@@ -224,17 +224,17 @@ class Backend(ABC):
     def clock_ratio(self) -> float:
         """Cycles of the core's counters per cycle of the main clock: greater than one if the core
         has a faster clock of its own."""
-        peaks = open_room(self.isa).params.SPACE.peaks(self.params)
+        peaks = open_core(self.isa).params.SPACE.peaks(self.params)
         return 1.0 if peaks is None else peaks.clock_ratio
 
     @abstractmethod
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        """Support check: the :class:`Verdict` on one node of an imported graph, after the passes
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check: the :class:`Support` on one node of an imported graph, after the passes
         that all cores share."""
 
-    def prepare(self, graph: Graph) -> Graph:
+    def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph (returns a new one): decomposes nodes and fuses residuals into
-        convolutions where that changes the arithmetic. All nodes must run by :meth:`verdict`.
+        convolutions where that changes the arithmetic. All nodes must run by :meth:`check_support`.
         Tensors that stay keep their names."""
         return graph
 
@@ -297,7 +297,7 @@ class Backend(ABC):
             programs.append(self.lower(part, **options))
         return programs
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         """The double-buffered copy of ``lowered``, whose inputs and outputs lie in memory from
         ``at`` on, a multiple of 64: while one program runs, the other's input is written and its
         output read. ``None`` if the core has none. The copy relies on the constants and setup of

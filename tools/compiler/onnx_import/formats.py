@@ -50,7 +50,8 @@ _FORMATS = (
 
 
 def other_format(name: str, content: bytes) -> str | None:
-    """What the file ``name`` that is no ONNX model is instead, and how to export ONNX from there.
+    """Recognises the format of the file ``name``, which is no ONNX model: its name, and how to
+    export ONNX from there.
 
     Its name's suffix decides, or else how its content begins; ``None`` if neither tells.
     """

@@ -51,8 +51,9 @@ def save_plan(plan: Plan, folder: str | Path) -> None:
         entry = {"network": network}
         if isinstance(step, MachineStep):
             entry["lowered"] = _lowered(step.lowered, number, files)
-            if step.twin is not None:
-                entry["twin"] = _lowered(step.twin, f"{number}_twin", files)
+            if step.buffered_copy is not None:
+                # The file's name for a double-buffered copy.
+                entry["twin"] = _lowered(step.buffered_copy, f"{number}_twin", files)
         steps.append(entry)
     ports = {key: stored(getattr(plan, key))[0] for key in ("inputs", "outputs")}
     files["steps.json"] = json.dumps(
@@ -205,13 +206,13 @@ def _plan(summary, files, folder):
                 folder / "steps.json", entry[key], LOWERED, within=f"steps[{number}].{key}."
             )
         if "lowered" in entry:
-            twin = (
+            copy = (
                 _of_lowered(entry["twin"], f"{number}_twin", files, folder)
                 if "twin" in entry
                 else None
             )
             steps.append(
-                MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), twin)
+                MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), copy)
             )
         elif isinstance(network, Graph):
             steps.append(HostStep(network))
@@ -220,8 +221,9 @@ def _plan(summary, files, folder):
     ports = {key: of_stored(body[key], {}) for key in ("inputs", "outputs")}
     if not all(isinstance(port, Port) for key in ports for port in ports[key]):
         raise ValueError("its inputs and outputs are no ports")
-    for port in ports["inputs"]:
-        _check_offset(port)
+    for port in (*ports["inputs"], *ports["outputs"]):
+        _check_numbers(port, "offset")
+        _check_numbers(port, "factor")
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
         raise ValueError("params_hash does not belong to these params")
@@ -241,13 +243,14 @@ def _plan(summary, files, folder):
     )
 
 
-def _check_offset(port):
-    """Refuses an offset that does not fit the input's last axis."""
-    if port.offset is None:
+def _check_numbers(port, field):
+    """Refuses an offset or a factor that does not fit the last axis of a port."""
+    numbers = getattr(port, field)
+    if numbers is None:
         return
     wanted = port.shape[port.order[-1]]
-    if len(port.offset) != wanted or not np.isfinite(port.offset).all():
-        raise ValueError(f"offset of {port.name}: expected {wanted} finite numbers")
+    if len(numbers) != wanted or not np.isfinite(numbers).all():
+        raise ValueError(f"{field} of {port.name}: expected {wanted} finite numbers")
 
 
 def _of_lowered(entry, number, files, folder):

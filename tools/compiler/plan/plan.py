@@ -4,6 +4,7 @@ network that they were made from."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +28,12 @@ class PlanError(InputError):
 @dataclass(eq=False)
 class MachineStep:
     """A program for the core: ``part``, the quantised nodes that it computes, ``lowered``, the
-    program, and ``twin``, its double-buffered copy with other places for inputs and outputs, or
-    ``None``."""
+    program, and ``buffered_copy``, its double-buffered copy with other places for inputs and
+    outputs, or ``None``."""
 
     part: Quantised
     lowered: Lowered
-    twin: Lowered | None = None
+    buffered_copy: Lowered | None = None
 
     @property
     def names(self) -> list[str]:
@@ -74,7 +75,7 @@ class Plan:
 
     network: str
     isa: str
-    params: dict[str, Any]
+    params: Mapping[str, Any]
     memory_size: int
     inputs: list[Port]
     outputs: list[Port]
@@ -99,10 +100,14 @@ class Plan:
     @property
     def memory_overlapped(self) -> int | None:
         """Bytes of main memory with the double-buffered copies; ``None`` if it has none."""
-        twins = [step.twin.memory for step in self.machine_steps if step.twin is not None]
-        if not twins or len(twins) < len(self.machine_steps):
+        copies = [
+            step.buffered_copy.memory
+            for step in self.machine_steps
+            if step.buffered_copy is not None
+        ]
+        if not copies or len(copies) < len(self.machine_steps):
             return None
-        return max(twins)
+        return max(copies)
 
     @property
     def cycles(self) -> float:
@@ -134,7 +139,7 @@ class Plan:
                 f"{name} holds {'no core' if info.isa is None else f'core {info.isa}'}; the "
                 f"plan of {self.network} is for {self.isa}"
             )
-        needs = {}
+        needs: dict[str, Any] = {}
         for step in self.machine_steps:
             needs.update(step.lowered.params)
         wrong = [

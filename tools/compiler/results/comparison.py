@@ -315,7 +315,7 @@ def comparison_rows(found: NetworkComparison) -> tuple[tuple[str, ...], list[tup
                 f"{time:.3f}" if time else "",
                 f"{1e3 / time:,.0f}" if time else "",
                 "" if cell.agreement is None else f"{100 * cell.agreement:.1f} %",
-                f"{cell.snr:.1f}",
+                "" if cell.snr is None else f"{cell.snr:.1f}",
                 *(
                     (f"{100 * cell.correct / found.inputs:.1f} %",)
                     if cell.correct is not None

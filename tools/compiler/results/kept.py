@@ -29,7 +29,7 @@ __all__ = [
     "KeptResults",
     "digest_of",
     "plan_identity",
-    "told_when_interrupted",
+    "interruption_note",
 ]
 
 #: Inputs between two writes, at least; a multiple of those that a run takes.
@@ -217,7 +217,7 @@ class KeptOutputs(_Kept):
 
 
 @contextmanager
-def told_when_interrupted(
+def interruption_note(
     console: Console, kept: KeptResults | KeptOutputs | None, count: int, what: str
 ) -> Iterator[None]:
     """Context manager: prints how many of a command's ``count`` results are kept if a signal ends

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..line import line_seconds
+from ..images import line_seconds
 
 if TYPE_CHECKING:
     from ...targets.base import TargetInfo

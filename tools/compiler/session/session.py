@@ -32,7 +32,7 @@ class Session:
     """A plan on an open target. A context manager; leaving it closes the target.
 
     While the core works on an input, the next one is written and the output before is read, where
-    the plan has twins of its programs and the target the memory for them.
+    the plan has double-buffered copies of its programs and the target the memory for them.
 
     Parameters
     ----------
@@ -87,9 +87,8 @@ class Session:
                 self._load(step)
 
     @property
-    def report(self):
-        """:class:`SessionReport` of all that has run; another one may be put in its place for a
-        while."""
+    def report(self) -> SessionReport:
+        """The :class:`SessionReport` of all runs so far; it may be replaced for a while."""
         return self._memory.report
 
     @report.setter
@@ -104,7 +103,8 @@ class Session:
         self.report.load_seconds += time.monotonic() - began
 
     def _hold(self, lowered, first):
-        """Write a program and what it needs; a twin of ``first`` may use what that has."""
+        """Writes a program and what it needs; a double-buffered copy uses the constants of
+        ``first``."""
         for address, size in lowered.zeros:
             self.target.fill(address, size)
         for placed in lowered.inputs.values():
@@ -121,7 +121,7 @@ class Session:
 
     def _programs(self, step):
         """The programs of a step that take turns."""
-        return [step.lowered, step.twin] if self._overlap else [step.lowered]
+        return [step.lowered, step.buffered_copy] if self._overlap else [step.lowered]
 
     # Runs
 

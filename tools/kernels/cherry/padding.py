@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ....gateware.cores.cherry.asm.structure import sources
 from ....gateware.cores.cherry.isa import OUTPUT
 from ....gateware.cores.cherry.model.tiles import Tiles, compute
@@ -115,13 +117,16 @@ def left_by(
                 continue
             known[written] = all(known[r] for r in read)
             if known[written]:
-                register, found = compute(name, values, tiles, 0, 1, [0] * 4)
+                result = compute(name, values, tiles, 0, 1, [0] * 4)
+                assert result is not None  # the instruction writes a register
+                register, found = result
                 tiles.write_uniform(register, found[0])
         else:
             written, pattern = TILES.index(part[0]), padding(part[1])
             known[written] = pattern is not None
-            if known[written]:
-                tiles.write_uniform(written, tiles.widened(written, pattern))
+            if pattern is not None:
+                tile = np.full((_SIDE, _SIDE), pattern)
+                tiles.write_uniform(written, tiles.widened(written, tile))
         loaded[written] = True
     if not loaded[OUTPUT]:
         raise KernelError("no part of the chain leaves OUTPUT")

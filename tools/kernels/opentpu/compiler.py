@@ -32,7 +32,7 @@ class CompiledSteps:
     spans : list of (first word, word behind the last), a step's
     tiles : int8 [tiles, n, n]
     constants : int8 [vectors, n], host memory from vector 0
-    homes : dict, tensor -> (first host vector, Planes)
+    placement : dict, tensor -> (first host vector, Planes)
     vectors : host vectors in all
     far_vectors : host vectors from :data:`~.plan.FAR` on, besides
     resident : names of the tensors that stay in the unified buffer
@@ -44,7 +44,7 @@ class CompiledSteps:
     spans: list[tuple[int, int]]
     tiles: np.ndarray
     constants: np.ndarray
-    homes: dict[str, tuple[int, Planes]]
+    placement: dict[str, tuple[int, Planes]]
     vectors: int
     far_vectors: int = 0
     resident: set[str] = field(default_factory=set)
@@ -114,7 +114,7 @@ def compile_steps(
         spans=spans,
         tiles=tiles,
         constants=constant_vectors(plan.ones, n, plan.packed),
-        homes={name: (at, settled[name]) for name, at in plan.home.items()},
+        placement={name: (at, settled[name]) for name, at in plan.home.items()},
         vectors=plan.vectors,
         far_vectors=plan.far_vectors,
         resident=set(plan.base),

@@ -180,12 +180,12 @@ def make_plan(
         _make_room(places, steps, plan, lives, streamed, most, least, rows)
     plan.base = {name: places[name] for name in lives if name not in streamed}
     plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
-    homes = [name for name in planes if name in inputs or name in stored or name in streamed]
+    names = [name for name in planes if name in inputs or name in stored or name in streamed]
     if far is not None and not kernels:
-        _share_homes(plan, homes, lives, inputs, stored, far)
+        _share_placement(plan, names, lives, inputs, stored, far)
         return plan
     at = plan.constants
-    for name in homes:
+    for name in names:
         # A tile begins at a whole number of them.
         at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
         plan.home[name] = at
@@ -194,7 +194,7 @@ def make_plan(
     return plan
 
 
-def _share_homes(plan, names, lives, inputs, stored, far):
+def _share_placement(plan, names, lives, inputs, stored, far):
     """Host vectors of tensors, of which those that are not there at the same time share some.
 
     Inputs are there all the time: their gaps are written once. What is stored is there from its

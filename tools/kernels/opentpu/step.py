@@ -21,6 +21,7 @@ __all__ = [
     "Step",
     "StoredTile",
     "Term",
+    "bias_tile_limit",
     "bias_tiles",
     "kinds",
     "packed_biases",
@@ -145,6 +146,11 @@ def spread_of(step: Step, planes: Planes) -> list[tuple[int, int]] | None:
     if not all(0 <= line < planes.lines and 0 <= place < planes.length for line, place in places):
         return None
     return places
+
+
+def bias_tile_limit(n: int) -> int:
+    """Greatest size of a bias that one tile holds for certain (:func:`bias_tiles`)."""
+    return BIAS_LANE * BIAS_LANE * (n - 1)
 
 
 def bias_tiles(bias: np.ndarray, n: int) -> list[list[np.ndarray]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Buffer capacities of one build of the OPU, from which tilings are chosen."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,11 +40,11 @@ class Target:
         """Units of 64 bytes in a slot of 64 elements."""
         return self.types.ifm_bytes * SLOT // 64
 
-    def holds_ifm(self, shape: Sequence[int]) -> bool:
+    def holds_ifm(self, shape: tuple[int, int, int]) -> bool:
         """Whether a tile (rows, columns, channels) fits one bank of ``ifm``."""
         return self._legal(shape) and geometry.ifm_lines(shape) <= self.params["ifm_lines"]
 
-    def holds_ofm(self, shape: Sequence[int]) -> bool:
+    def holds_ofm(self, shape: tuple[int, int, int]) -> bool:
         """Whether a tile (rows, columns, channels) fits one bank of ``ofm``."""
         return (
             self._legal(shape)

@@ -50,8 +50,10 @@ def _most_channels(tensor):
     return channels_of(tensor, 0)
 
 
-def ifm_shapes(layer: Layer, rows: int, columns: int, by_rows: bool = False) -> tuple[int, ...]:
-    """Shapes of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results for the largest kernel
+def ifm_shapes(
+    layer: Layer, rows: int, columns: int, by_rows: bool = False
+) -> tuple[int, int, int]:
+    """Shape of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results for the largest kernel
     block in each direction; ``by_rows``: for one row of its taps."""
     ifm_c = ifm_channels(_most_channels(layer.source))
     sides = []
@@ -62,7 +64,7 @@ def ifm_shapes(layer: Layer, rows: int, columns: int, by_rows: bool = False) -> 
             stride = 1  # rows in between are left out by the width of the map in memory
         wide = 1 if by_rows and axis == 0 else max(block[2 + axis] for block in layer.blocks)
         sides.append((before - 1) * stride + (wide - 1) * layer.dilation[axis] + 1)
-    return (*sides, ifm_c)
+    return sides[0], sides[1], ifm_c
 
 
 def _ofm_shape(layer, rows, columns):

@@ -87,7 +87,7 @@ class Compiled:
                         "cols": g.cols,
                         "arrays": list(g.arrays),
                         "shift": g.shift,
-                        "weights": g.weights.tolist(),
+                        "weights": np.asarray(g.weights).tolist(),
                         **({"bias": g.bias.tolist()} if g.bias is not None else {}),
                     }
                     for g in core.groups

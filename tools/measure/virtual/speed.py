@@ -42,9 +42,9 @@ def pysim_rate(board: str, isa: str | None, cycles: int) -> float:
 
     from ....boards import open_board
     from ....boards.virtual.top import VirtualTop
-    from ....gateware.cores import open_room
+    from ....gateware.cores import open_core
 
-    top = VirtualTop(soc=open_board(board).make_soc(room=open_room(isa), family=None))
+    top = VirtualTop(soc=open_board(board).make_soc(package=open_core(isa), family=None))
     simulator = Simulator(top)
     simulator.add_clock(1e-8)
     data = _requests()

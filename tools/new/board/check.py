@@ -5,7 +5,7 @@ fits."""
 from template import BOARDS
 
 from quintet.boards.top import BoardTop
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.parameters import FPGAS
 from quintet.tools.build.flash import PROGRAMMERS
 
@@ -36,4 +36,6 @@ def test_the_top_elaborates() -> None:
 
 
 def test_a_core_fits() -> None:
-    assert any(BOARD.presets(room) for room in map(open_room, room_names()) if room.has_core)
+    assert any(
+        BOARD.presets(package) for package in map(open_core, core_names()) if package.has_core
+    )

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from quintet.boards.virtual.bench import Behaviour, CoreBench
-from quintet.gateware.cores import Room
+from quintet.gateware.cores import CorePackage
 from quintet.gateware.isa.asm import assemble
 from quintet.gateware.isa.words import random_word
 
-ROOM = Room("template", "template")
+PACKAGE = CorePackage("template", "template")
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 SIZE = 4096
 
@@ -21,10 +21,12 @@ SIZE = 4096
 def test_polynomial_on_the_model() -> None:
     """y = 3 x^2 + 5 x - 7 of x = 12."""
     memory = np.zeros(SIZE, np.uint8)
-    code = np.frombuffer(assemble(ROOM.software.SOFTWARE, PROGRAMS / "polynomial.s").data, np.uint8)
+    code = np.frombuffer(
+        assemble(PACKAGE.software.SOFTWARE, PROGRAMS / "polynomial.s").data, np.uint8
+    )
     memory[256 : 256 + code.size] = code
     memory[512:520] = np.load(PROGRAMS / "words.npy").view(np.uint8)
-    outcome = ROOM.model.Model(ROOM.params.SPACE.resolve("sim"), memory).run(
+    outcome = PACKAGE.model.Model(PACKAGE.params.SPACE.resolve("sim"), memory).run(
         {
             "program_address": 256,
             "program_length": code.size,
@@ -42,7 +44,7 @@ def programs(count: int, seed: int = 6) -> Iterator[tuple[np.ndarray, dict[str, 
     rng = random.Random(seed)
     for _ in range(count):
         words = [
-            random_word(ROOM.isa.ISA, rng, legal=rng.random() < 0.97)
+            random_word(PACKAGE.isa.ISA, rng, legal=rng.random() < 0.97)
             for _ in range(rng.randrange(1, 30))
         ]
         words = [
@@ -52,7 +54,7 @@ def programs(count: int, seed: int = 6) -> Iterator[tuple[np.ndarray, dict[str, 
         ] + [rng.choice((0, 0, 0, 7))] * (rng.random() < 0.8)
         memory, code = (
             np.frombuffer(rng.randbytes(SIZE), np.uint8).copy(),
-            np.frombuffer(ROOM.isa.ISA.store(words), np.uint8),
+            np.frombuffer(PACKAGE.isa.ISA.store(words), np.uint8),
         )
         memory[256 : 256 + code.size] = code
         yield (
@@ -69,12 +71,12 @@ def programs(count: int, seed: int = 6) -> Iterator[tuple[np.ndarray, dict[str, 
 
 def test_gateware_equals_the_model() -> None:
     ended = set()
-    with CoreBench(ROOM, preset="sim", beat_bytes=2, memory_size=SIZE) as bench:
+    with CoreBench(PACKAGE, preset="sim", beat_bytes=2, memory_size=SIZE) as bench:
         for k, (memory, registers) in enumerate(programs(200)):
             bench.behave(Behaviour.random(random.Random(k)), seed=k)
             bench.load(memory)
             found = bench.run(registers)
-            want = ROOM.model.Model(ROOM.params.SPACE.resolve("sim"), memory).run(registers)
+            want = PACKAGE.model.Model(PACKAGE.params.SPACE.resolve("sim"), memory).run(registers)
             assert (found.status, found.fault, found.values) == (
                 want.status,
                 want.fault,

@@ -2,7 +2,7 @@
 """The golden model of Cherry: program lists, programs, DMA, every fault, in integers
 (specification, sections 4, 6 and 7)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -59,7 +59,7 @@ class Model(GoldenModel):
 
     def run(
         self,
-        registers: dict[str, int],
+        registers: Mapping[str, int],
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:

@@ -33,8 +33,8 @@ _SHARED = (0, 0, 0, 0)
 
 @dataclass
 class Work:
-    """What a run counts: ``instructions``, ``operations`` (element operations), bytes; ``limit`` of
-    instructions or ``None``."""
+    """Counters of a run: ``instructions``, ``operations`` (element operations), bytes; ``limit``
+    of instructions or ``None``."""
 
     instructions: int = 0
     operations: int = 0

@@ -71,6 +71,7 @@ class IMAGineAsm(MacroMethods):
 
     @property
     def overflow(self) -> str:
+        """Treatment of numbers outside N bits in a LOAD macro."""
         return self._overflow
 
     @overflow.setter

@@ -31,7 +31,7 @@ from ..isa import ISA
 from ..params import geometry, register_file
 from .bounds import Bounds
 from .decode import WordLayout
-from .dispatch import EVENTS, ROOM, Dispatch, ItemLayout, place_parts
+from .dispatch import EVENTS, NEEDED_SPACE, Dispatch, ItemLayout, place_parts
 from .drain import Drain
 from .fetch import Fetch
 from .mapping import Mapping
@@ -146,7 +146,7 @@ class ArrayEngine(Engine):
         )
         outward = m.submodules.fifo_out = CrossingFIFO(
             shape=ItemLayout(),
-            depth=max(2 * ROOM, params["fifo_out"]),
+            depth=max(2 * NEEDED_SPACE, params["fifo_out"]),
             w_domain=_FAR,
             r_domain="sync",
         )
@@ -186,9 +186,9 @@ class ArrayEngine(Engine):
         if mapping.deep:
             room = Signal.like(outward.space, reset_less=True)
             m.d[_FAR] += room.eq(outward.space)
-            m.d.comb += enough.eq(room >= ROOM)
+            m.d.comb += enough.eq(room >= NEEDED_SPACE)
         else:
-            m.d[_FAR] += enough.eq(outward.space >= ROOM)
+            m.d[_FAR] += enough.eq(outward.space >= NEEDED_SPACE)
         wiring.connect(m, inward.o, dispatch.words)
         wiring.connect(m, dispatch.items, outward.i)
         if mapping.deep:

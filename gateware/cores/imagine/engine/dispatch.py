@@ -19,13 +19,13 @@ from .issue import Issue
 from .mapping import Mapping
 from .ops import fault_code
 
-__all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "ROOM", "place_parts"]
+__all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "NEEDED_SPACE", "place_parts"]
 
 #: Events that are counted, one bit each: the classes of a cycle, words retired, rounds of
 #: multiplications.
 EVENTS = ("work", "write", "other", "fetch", "retired", "products")
 #: Room in FIFO-out without which nothing is shifted: more than is on its way.
-ROOM = 16
+NEEDED_SPACE = 16
 _CODE = ISA.fault_codes
 #: Bits of the lower part of the count of words.
 _LOW = 8
@@ -83,7 +83,7 @@ class Dispatch(wiring.Component):
     Members
     -------
     words : In(stream of WordLayout), items : Out(stream of ItemLayout); space : In(1),
-        there is space for ``ROOM`` items
+        there is space for ``NEEDED_SPACE`` items
     run : In(1), level: a run; low again after the mark of the end was seen; stop : In(1),
         level: end it now
     allowance : In(address_bits - 2), words of results that may be written;

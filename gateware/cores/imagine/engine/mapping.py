@@ -101,6 +101,7 @@ class Mapping:
 
     @property
     def address_bits(self) -> int:
+        """Width of a row address in a RAM."""
         return (self.depth - 1).bit_length()
 
     @property
@@ -110,6 +111,7 @@ class Mapping:
 
     @property
     def registers(self) -> int:
+        """Number of registers of a PE that words can name."""
         return min(64, self.depth // self.width)
 
     @property

@@ -98,30 +98,38 @@ class ArrayState:
     # The array
 
     def mv_nop(self) -> None:
+        """No operation."""
         pass
 
     def mv_write(self, addr: int, data: int) -> None:
+        """Writes row ``addr`` of every selected block: one bit of each of its 16 PEs."""
         number, bit = divmod(addr, self.width)
         part = self.registers[number][self.selected]
         part &= np.uint16(0xFFFF ^ 1 << bit)
         part |= (np.uint16(data) >> self._lanes & np.uint16(1)) << np.uint16(bit)
 
     def mv_selectAll(self) -> None:
+        """Selects all blocks."""
         self.selected = slice(None), slice(None)
 
     def mv_selectRow(self, rowID: int) -> None:
+        """Selects the blocks of a block row."""
         self.selected = slice(rowID, rowID + 1), slice(None)
 
     def mv_selectCol(self, colID: int) -> None:
+        """Selects the blocks of a block column."""
         self.selected = slice(None), slice(colID, colID + 1)
 
     def mv_selectBlk(self, rowID: int, colID: int) -> None:
+        """Selects one block."""
         self.selected = slice(rowID, rowID + 1), slice(colID, colID + 1)
 
     def mv_mov(self, rd: int, rs: int) -> None:
+        """Copies register ``rs`` to ``rd``."""
         return self._store(rd, self.registers[rs].copy())
 
     def mv_movOffset(self, offset: int, rd: int, rs: int) -> None:
+        """Moves the low bits of {rs+1, rs} >> ``offset`` to ``rd``."""
         pair = self.registers[rs].astype(np.uint32)
         if offset:
             pair |= self.registers[rs + 1].astype(np.uint32) << np.uint32(self.width)
@@ -130,18 +138,24 @@ class ArrayState:
         )
 
     def mv_add(self, rd: int, rs1: int, rs2: int) -> None:
+        """Adds: rd := rs1 + rs2."""
         return self._store(rd, self.registers[rs1] + self.registers[rs2])
 
     def mv_sub(self, rd: int, rs1: int, rs2: int) -> None:
+        """Subtracts: rd := rs1 - rs2."""
         return self._store(rd, self.registers[rs1] - self.registers[rs2])
 
     def mv_blockFold(self, fold: int, rd: int, rs: int) -> None:
+        """Folds within each block: PE i < H = 16 >> ``fold``: rd := rs[i] + rs[i+H]; the others
+        rd := rs[i]."""
         half = PES >> fold
         value = self.registers[rs].copy()
         value[..., :half] += value[..., half : 2 * half]
         return self._store(rd, value)
 
     def mv_accumRow(self, level: int, reg: int) -> None:
+        """Accumulates along block rows: PE 0 of ``reg`` of block columns c with c mod
+        2^(level+1) = 0 += that of block column c+2^level."""
         step = 1 << level
         first = self.registers[reg][:, :, 0]
         sources = first[:, step :: 2 * step]
@@ -150,9 +164,11 @@ class ArrayState:
         return self.registers[reg]
 
     def mv_clrmbit(self) -> None:
+        """Clears the previous multiplier bits."""
         self.prevm[...] = 0
 
     def mv_updatepp(self, ppreg: int, multiplicand: int, multiplier: int, bitNo: int) -> None:
+        """One Booth step: updates the partial product with bit ``bitNo`` of the multiplier."""
         width, ones = self.width, (1 << self.width + 1) - 1
         bit = (self.registers[multiplier] >> np.uint16(bitNo) & np.uint16(1)).astype(np.uint8)
         pair = (
@@ -176,15 +192,19 @@ class ArrayState:
     # The column registers
 
     def vv_nop(self) -> None:
+        """No operation of the column registers."""
         pass
 
     def vv_serialEn(self) -> None:
+        """Enables serial capture by the column registers."""
         self.mode = SERIAL
 
     def vv_shiftOff(self) -> None:
+        """Holds the column registers."""
         self.mode = OFF
 
     def vv_parallelEn(self) -> np.ndarray:
+        """Shifts the column registers out: the output FIFO's words, which leave them 0."""
         self.mode = PARALLEL
         words = self._signed(self.columns).astype(np.uint32) & np.uint32(0xFFFF) | np.uint32(
             _IS_DATA

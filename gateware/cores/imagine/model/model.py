@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -80,7 +80,7 @@ class Model(GoldenModel):
 
     def run(
         self,
-        registers: dict[str, int],
+        registers: Mapping[str, int],
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:

@@ -52,9 +52,11 @@ class OperandAdder(wiring.Component):
         super().__init__({"total": Out(32), "carry": Out(1)})
 
     def index_x(self, name: str) -> int:
+        """Number of first operand ``name``."""
         return list(self._x).index(name)
 
     def index_y(self, name: str) -> int:
+        """Number of second operand ``name``."""
         return list(self._y).index(name)
 
     def choose(self, when: Value, x: Value, y: Value) -> None:
@@ -63,9 +65,11 @@ class OperandAdder(wiring.Component):
         self._said["y"].append((when, y))
 
     def choose_small(self, when: Value, name: str) -> None:
+        """Selects a small operand by name."""
         self._said["small"].append((when, list(self._small).index(name)))
 
     def choose_shifted(self, when: Value, shift: int) -> None:
+        """Selects the shift of the shifted operand."""
         self._said["shifted"].append((when, list(self._shifted).index(shift)))
 
     def _say(self, when, first, second, invert, carry):

@@ -269,12 +269,12 @@ class Decode(wiring.Component):
                 saturate.eq(number == FaultCode.ACC_RANGE),
             ]
 
-        def judge(verdicts):
+        def judge(checks):
             """The first verdict that holds. Returns: whether any does."""
-            for k, (condition, *arguments) in enumerate(verdicts):
+            for k, (condition, *arguments) in enumerate(checks):
                 with m.If(condition) if k == 0 else m.Elif(condition):
                     fault(*arguments)
-            return reduce(or_, [condition for condition, *_ in verdicts])
+            return reduce(or_, [condition for condition, *_ in checks])
 
         adder.choose(
             steps["fail_1"],

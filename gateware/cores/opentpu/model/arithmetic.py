@@ -76,6 +76,7 @@ class IntegerUnit:
     def load_tile(tile: np.ndarray) -> np.ndarray:
         # A sum is 256 * 2**14 = 2**22 at most: float32 holds it exactly, and its product is much
         # faster than int's.
+        """Converts a tile of weights, int8 [n, n], to the form that :meth:`multiply` uses."""
         return tile.astype(np.float32)
 
     def multiply(self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool) -> None:
@@ -122,9 +123,11 @@ class FloatUnit:
 
     @staticmethod
     def load_tile(tile: np.ndarray) -> np.ndarray:
+        """Converts a tile of weights to float32."""
         return tile.astype(np.float32)
 
     def multiply(self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool) -> None:
+        """``ACC[acc+i] (+)= UB[rows] @ tile`` in float32."""
         assert self.tile is not None, "a tile is switched in before the first product"
         product = self.ub[rows] @ self.tile
         if overwrite:
@@ -133,6 +136,7 @@ class FloatUnit:
             self.acc[acc : acc + count] += product
 
     def activate(self, values: np.ndarray, ub: int, func: int, norm: int) -> None:
+        """``UB[ub+i] = f(values[i])`` in float32."""
         values = values / np.float32(math.ldexp(1.0, norm & 0x1F))
         if func == 1:
             values = np.maximum(values, np.float32(0))

@@ -3,7 +3,7 @@
 (specification, 2 to 7)."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class Model(GoldenModel):
 
     def run(
         self,
-        registers: dict[str, int],
+        registers: Mapping[str, int],
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:

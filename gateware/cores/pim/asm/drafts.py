@@ -100,6 +100,7 @@ def core_of(section: Section) -> int:
 
 
 def draft_of(assembler: Assembler, number: int) -> CoreDraft:
+    """Declarations of core ``number``, made if there are none."""
     return drafts(assembler).setdefault(number, CoreDraft())
 
 

@@ -188,7 +188,7 @@ def fields_of(words: np.ndarray) -> tuple[list[int], ...]:
 
 
 def undefined(words: np.ndarray) -> np.ndarray:
-    """Where a word is no legal instruction by its bits."""
+    """Mask of the words that are no legal instruction by their bits."""
     op = (words & np.uint64(63)).astype(np.int64)
     return ~_DEFINED[op] | (words & zero_masks()[op] != 0)
 

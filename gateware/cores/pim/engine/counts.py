@@ -108,19 +108,19 @@ def count(
     m.d.sync += control.stall.eq(whole)
 
 
-def _drive(m, face, cores):
+def _drive(m, control, cores):
     """Sums over ``cores`` into the increments of a view."""
 
     def total(name):
         return sum(core[name] for core in cores)
 
     m.d.sync += [
-        face.retired.eq(sum(total(f"done_{kind}") for kind in KINDS)),
-        face.operations.eq(total("macs")),
-        face.bytes_read.eq(total("bytes_read")),
-        face.bytes_written.eq(total("bytes_written")),
-        *(face.inc[kind].eq(total(f"done_{kind}")) for kind in KINDS),
-        face.inc.code_bytes.eq(total("code_bytes")),
-        face.inc.comm_bytes.eq(total("comm_bytes")),
-        face.inc.blocked.eq(total("blocked")),
+        control.retired.eq(sum(total(f"done_{kind}") for kind in KINDS)),
+        control.operations.eq(total("macs")),
+        control.bytes_read.eq(total("bytes_read")),
+        control.bytes_written.eq(total("bytes_written")),
+        *(control.inc[kind].eq(total(f"done_{kind}")) for kind in KINDS),
+        control.inc.code_bytes.eq(total("code_bytes")),
+        control.inc.comm_bytes.eq(total("comm_bytes")),
+        control.inc.blocked.eq(total("blocked")),
     ]

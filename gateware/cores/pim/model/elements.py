@@ -64,6 +64,7 @@ def store(memory: np.ndarray, address: int, values: np.ndarray, biw: int) -> Non
 
 
 def saturate(values: np.ndarray, biw: int) -> np.ndarray:
+    """Clamps values to signed elements of ``biw`` bits."""
     return np.clip(values, -(1 << biw - 1), (1 << biw - 1) - 1)
 
 

@@ -146,7 +146,7 @@ class Model(GoldenModel):
 
     def run(
         self,
-        registers: dict[str, int],
+        registers: Mapping[str, int],
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:

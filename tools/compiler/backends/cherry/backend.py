@@ -11,11 +11,11 @@ import numpy as np
 
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
+from .candidates import lower_machine
 from .decompose import machine_of
 from .reference.numeric import run_machine
-from .verdicts import verdict
-from .ways import lower_machine
+from .support import check_support
 
 if TYPE_CHECKING:
     from ...graph import Graph, Node
@@ -33,12 +33,14 @@ class Cherry(Backend):
     isa = "cherry"
     floating = True
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node, self.params)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
+        return check_support(graph, node, self.params)
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         graph = quantised.graph
         machine = machine_of(graph, self.params, keep=keep)
         held = run_machine(machine, inputs, 18 if self.params["acc_frac"] == 17 else 10)
@@ -60,12 +62,15 @@ class Cherry(Backend):
         return np.ascontiguousarray(ref.read(array)).reshape(-1, *shape).astype(np.float32)
 
     def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
+        """Lowers a quantised graph to a program."""
         graph = quantised.graph
         return lower_machine(
             machine_of(graph, self.params, keep=keep), graph, self.params, self.memory_size, keep
         )
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
+
         def moved_line(found):
             # Descriptors hold addresses: those of constants stay.
             address = int(found[2], 16)

@@ -22,7 +22,7 @@ def made_closely(machine: Machine, macs: int) -> Machine:
         operations.append(
             Chain(
                 node=operation.node,
-                joined=operation.joined,
+                fused=operation.fused,
                 out=out,
                 parts=[("OUTPUT", operation.out)],
             )

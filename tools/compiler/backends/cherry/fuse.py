@@ -33,7 +33,7 @@ def fuse(machine: Machine, keep: bool) -> Machine:
                     or set(map(id, readers[ref.value])) != {id(operation)}
                 ):
                     continue
-                if _joined(made[0], operation, done):
+                if _fused(made[0], operation, done):
                     before = made[0]
                     break
             else:
@@ -55,7 +55,7 @@ def fuse(machine: Machine, keep: bool) -> Machine:
     return machine
 
 
-def _joined(first, chain, done):
+def _fused(first, chain, done):
     """Appends ``chain`` to what ``first`` does, if what it made lies in a register wherever the
     chain reads it."""
     if (
@@ -95,8 +95,8 @@ def _joined(first, chain, done):
             parts.append(f"copy {register}, {held}")
     first.parts = [*first.parts, *parts]
     first.out = chain.out
-    first.joined = tuple(
-        name for name in dict.fromkeys((*first.nodes, *chain.joined)) if name != chain.node
+    first.fused = tuple(
+        name for name in dict.fromkeys((*first.nodes, *chain.fused)) if name != chain.node
     )
     first.node = chain.node
     return True

@@ -19,8 +19,8 @@ from .emit import Emitter
 from .places import Crowded
 from .schedule import Timeline, image_cycles, transfer_cycles
 from .steps import Steps
+from .tasks import Tasks
 from .transfers import Arrays, Main
-from .works import Works
 
 if TYPE_CHECKING:
     from ...graph import Graph
@@ -64,7 +64,7 @@ class Lowering:
         self._spent: dict[Any, Any] = {}
         self._moved: dict[Any, Any] = {}
         self.main = Main(arrays)
-        self.made = Works(
+        self.made = Tasks(
             machine,
             params,
             keep=keep,
@@ -84,9 +84,9 @@ class Lowering:
         try:
             steps = self._steps(provisional, True)
         except Crowded:
-            # Works of a step of their own need less at a time.
+            # Tasks of a step of their own need less at a time.
             steps = self._steps(provisional, False)
-        again = iter(body for work in self._bodies() for body in work)
+        again = iter(body for task in self._bodies() for body in task)
         for step in steps.steps:
             step.bodies = [(node, next(again)) for node, _ in step.bodies]
         self._programs: dict[Any, Any] = {}
@@ -113,7 +113,7 @@ class Lowering:
             self._attribute(step, here, [*coming, *step.outgoing])
             for node in {
                 *(node for node, _ in step.bodies),
-                *(work.nodes[-1] for work in step.works),
+                *(task.nodes[-1] for task in step.tasks),
             }:
                 self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
             self._entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
@@ -162,13 +162,13 @@ class Lowering:
     def tight(self) -> int | None:
         """Index of the operation at which the scratchpad is too small with one task per step;
         ``None``: it suffices."""
-        bodies: list[list[Body]] = [[] for _ in self.made.works]
+        bodies: list[list[Body]] = [[] for _ in self.made.tasks]
         try:
             Steps(self.made, bodies, lambda bodies: True, ahead=self.ahead, joining=False).place(
                 self.elements
             )
         except Crowded as error:
-            return self.made.works[error.step].number
+            return self.made.tasks[error.step].number
         return None
 
     def _spread(self):
@@ -179,11 +179,11 @@ class Lowering:
         return self._bodies()
 
     def _bodies(self):
-        """The bodies of each work's nests."""
+        """The bodies of each task's nests."""
         found = []
-        for work in self.made.works:
+        for task in self.made.tasks:
             nests = Nests(self.params["contexts"])
-            work.emit(Emitter(nests, self.costs, self.made.places))
+            task.emit(Emitter(nests, self.costs, self.made.places))
             found.append(nests.bodies)
         return found
 
@@ -197,7 +197,7 @@ class Lowering:
     def _attribute(self, step, cycles, transfers):
         """A step's cycles to the nodes of its bodies, by what each would take alone; its bytes to
         the last of them."""
-        nodes = [node for node, _ in step.bodies] or [work.nodes[-1] for work in step.works]
+        nodes = [node for node, _ in step.bodies] or [task.nodes[-1] for task in step.tasks]
         shares = [self._body_cycles(body) for _, body in step.bodies] or [1] * len(nodes)
         for node, share in zip(nodes, shares, strict=True):
             self._spent[node] = self._spent.get(node, 0) + cycles * share / sum(shares)
@@ -233,10 +233,10 @@ class Lowering:
         inputs = {name: arrays[name] for name in self.machine.inputs}
         outputs = {name: arrays[name] for name in self.machine.outputs}
         macs = {}
-        for work in self.made.works:
-            for node in work.nodes[-1:]:
-                macs[node] = macs.get(node, 0) + work.macs
-        names = {node: work.nodes for work in self.made.works for node in work.nodes[-1:]}
+        for task in self.made.tasks:
+            for node in task.nodes[-1:]:
+                macs[node] = macs.get(node, 0) + task.macs
+        names = {node: task.nodes for task in self.made.tasks for node in task.nodes[-1:]}
         cuts = self._cuts(data, list(names))
         layers = [
             LayerSpan(

@@ -121,17 +121,17 @@ class Ref:
 
 @dataclass(eq=False, kw_only=True)
 class Operation:
-    """Base class of kernel calls. ``node``: name of the graph's node; ``joined``: names of the
+    """Base class of kernel calls. ``node``: name of the graph's node; ``fused``: names of the
     nodes fused into it; ``out``: Ref that it writes."""
 
     node: str
     out: Ref
-    joined: tuple[str, ...] = ()
+    fused: tuple[str, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
         """Names of all its nodes, its own last."""
-        return (*self.joined, self.node)
+        return (*self.fused, self.node)
 
     def refs(self) -> list[Ref]:
         """The Refs that it reads."""
@@ -150,6 +150,7 @@ class Chain(Operation):
     parts: list[str | tuple[str, Ref]]
 
     def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return _parts_refs(self.parts)
 
 
@@ -177,6 +178,7 @@ class Product(Operation):
     padding: tuple[int, int] = (0, 0)
 
     def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return [self.source, self.start, *_parts_refs(self.parts)]
 
     @property
@@ -196,6 +198,7 @@ class PairProduct(Operation):
     parts: list[str | tuple[str, Ref]]
 
     def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return [self.left, self.right, self.start, *_parts_refs(self.parts)]
 
 
@@ -216,6 +219,7 @@ class Window(Operation):
     padding: tuple[int, ...] = (0, 0, 0)
 
     def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return [Ref.of(self.source), self.start, *_parts_refs(self.parts)]
 
 
@@ -226,6 +230,7 @@ class Regroup(Operation):
     source: Ref
 
     def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return [self.source]
 
 

@@ -12,12 +12,12 @@ from .schedule import transfer_cycles
 
 if TYPE_CHECKING:
     from ....kernels.cherry.nests import Body
-    from .transfers import Transfer, Work
-    from .works import Works
+    from .tasks import Tasks
+    from .transfers import Task, Transfer
 
 __all__ = ["Arrival", "Step", "Steps"]
 
-#: Elements that may come in for a work which joins the step of the one before.
+#: Elements that may come in for a task which joins the step of the one before.
 _FEW = 256
 
 
@@ -37,21 +37,21 @@ class Arrival:
 
 @dataclass(eq=False)
 class Step:
-    """One program; ``bodies`` are pairs (node, nests' body) of its :attr:`works`."""
+    """One program; ``bodies`` are pairs (node, nests' body) of its :attr:`tasks`."""
 
-    works: list[Work]
+    tasks: list[Task]
     bodies: list[tuple[str, Body]] = field(default_factory=list)
     outgoing: list[Transfer] = field(default_factory=list)
 
     @property
     def ordered(self) -> bool:
         """Whether its inputs are outputs of the step before, so that they cannot be prefetched."""
-        return any(work.ordered for work in self.works)
+        return any(task.ordered for task in self.tasks)
 
     @property
     def at_once(self) -> bool:
         """Whether its outputs must be stored before the next program runs."""
-        return any(work.at_once for work in self.works)
+        return any(task.at_once for task in self.tasks)
 
 
 class Steps:
@@ -59,16 +59,16 @@ class Steps:
 
     Parameters
     ----------
-    made : Works
-    bodies : list, of every work the bodies of its nests
+    made : Tasks
+    bodies : list, of every task the bodies of its nests
     fits : callable(list of bodies), whether a program holds them
     ahead : bool, DMA brings things beside the program before
-    joining : bool, works that need little join the step before
+    joining : bool, tasks that need little join the step before
     """
 
     def __init__(
         self,
-        made: Works,
+        made: Tasks,
         bodies: Sequence[list[Body]],
         fits: Callable[[list[Body]], bool],
         *,
@@ -78,42 +78,42 @@ class Steps:
         self.made, self.ahead = made, ahead
         self.steps: list[Step] = []
         self.arrivals: list[Arrival] = []
-        for work, mine in zip(made.works, bodies, strict=True):
-            self._pack(work, [(work.nodes[-1], body) for body in mine], fits, joining)
-        begun: set[int] = set()  # identities of works
+        for task, mine in zip(made.tasks, bodies, strict=True):
+            self._pack(task, [(task.nodes[-1], body) for body in mine], fits, joining)
+        begun: set[int] = set()  # identities of tasks
         for number, step in enumerate(self.steps):
-            for work in step.works:
-                if id(work) not in begun:
-                    begun.add(id(work))
+            for task in step.tasks:
+                if id(task) not in begun:
+                    begun.add(id(task))
                     self.arrivals += [
-                        Arrival(transfer, number, number) for transfer in work.incoming
+                        Arrival(transfer, number, number) for transfer in task.incoming
                     ]
 
-    def _pack(self, work, mine, fits, joining):
+    def _pack(self, task, mine, fits, joining):
         last = self.steps[-1] if self.steps else None
-        brought = sum(t.rows * t.cols for t in work.incoming)
+        brought = sum(t.rows * t.cols for t in task.incoming)
         if (
             joining
             and last is not None
-            and not work.ordered
+            and not task.ordered
             and brought <= _FEW
             and not last.ordered
             and not last.at_once
             and fits([body for _, body in last.bodies + mine])
         ):
-            last.works.append(work)
+            last.tasks.append(task)
             last.bodies += mine
-            last.outgoing += work.outgoing
+            last.outgoing += task.outgoing
             return
-        self.steps.append(Step([work]))
+        self.steps.append(Step([task]))
         for body in mine:
             if self.steps[-1].bodies and not fits(
                 [one for _, one in [*self.steps[-1].bodies, body]]
             ):
-                self.steps.append(Step([work]))
+                self.steps.append(Step([task]))
             self.steps[-1].bodies.append(body)
         # What leaves is complete after the last of its steps.
-        self.steps[-1].outgoing += work.outgoing
+        self.steps[-1].outgoing += task.outgoing
 
     def prefetched(self, number: int) -> bool:
         """Whether a step's image and in list are loaded beside the program before."""
@@ -142,7 +142,7 @@ class Steps:
         for transfer in self.made.fills:
             transfer.buffer.use(0, last)
         for number, step in enumerate(self.steps):
-            for buffer in set().union(*(work.buffers for work in step.works)):
+            for buffer in set().union(*(task.buffers for task in step.tasks)):
                 buffer.use(number, number)
             for transfer in step.outgoing:
                 transfer.buffer.use(number, min(last, number + self.deferred(number)))
@@ -153,8 +153,8 @@ class Steps:
         try:
             allocate(self.made.buffers, elements)
         except Crowded as error:
-            works = self.steps[error.step].works
-            names = list(dict.fromkeys(name for work in works for name in work.nodes))
+            tasks = self.steps[error.step].tasks
+            names = list(dict.fromkeys(name for task in tasks for name in task.nodes))
             crowded = Crowded(error.step, f"{', '.join(names)}: {error}")
             if names:
                 crowded.node, crowded.reason = names[-1], error.reason

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`Work`: the smallest schedulable unit; its instructions, the scratchpad buffers it uses and its
+"""`Task`: the smallest schedulable unit; its instructions, the scratchpad buffers it uses and its
 DMA transfers."""
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .emit import Emitter
     from .machine import Ref
 
-__all__ = ["MOST", "Arrays", "Main", "Transfer", "Work", "moved", "whole"]
+__all__ = ["MOST", "Arrays", "Main", "Transfer", "Task", "moved", "whole"]
 
 #: Rows of a descriptor and columns of its rows, at most.
 MOST = 65535
@@ -119,7 +119,7 @@ class Transfer:
 
 
 @dataclass
-class Work:
+class Task:
     """A task: the smallest schedulable unit; ``emit(emitter)`` makes its loop nests.
 
     Attributes
@@ -127,7 +127,7 @@ class Work:
     nodes : names of the graph's nodes
     buffers : that its program touches
     incoming, outgoing : lists of Transfer
-    ordered : what comes in has left with the work before: nothing is prefetched
+    ordered : what comes in has left with the task before: nothing is prefetched
     number : of the operation
     at_once : what leaves does so before the next program, which may write over it
     """

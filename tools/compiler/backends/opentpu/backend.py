@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
+from .legalise import legalise
 from .lower import lower, most_images
 from .numbers import arithmetic
-from .prepare import prepare
 from .reference import run
-from .verdicts import verdict
+from .support import check_support
 
 if TYPE_CHECKING:
     from ...graph import Graph, Node
@@ -28,18 +28,22 @@ class OpenTpu(Backend):
 
     isa = "opentpu"
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node, self.params)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
+        return check_support(graph, node, self.params)
 
-    def prepare(self, graph: Graph) -> Graph:
-        return prepare(graph)
+    def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph for this core."""
+        return legalise(graph)
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
-        return arithmetic(node, self.params["n"])
+        """Integer arithmetic of a node of a legalised graph."""
+        return arithmetic(node, self.params)
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         return run(quantised, inputs, keep)
 
     def most_images(self, graph: Graph) -> int:
@@ -50,7 +54,8 @@ class OpenTpu(Backend):
         """As the base; ``images``: batch size, up to :meth:`most_images`."""
         return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+        """The double-buffered copy of a program."""
         # Programs address vectors within a region, its constant ones included; tensors that are
         # tiles lie in that of the weights as well.
         if lowered.registers["weights_base"] == lowered.registers["hostmem_base"]:

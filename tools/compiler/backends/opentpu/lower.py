@@ -92,20 +92,20 @@ def _cycles(candidate):
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A way to lower a network: ``lowered``, the ``homes`` of its tensors (name -> (host vector,
-    Planes)) if they share memory, else none, and ``again``, which lowers it once more with tensors
-    of these names behind the tiles."""
+    """A candidate lowering of a network: ``lowered``, the ``placement`` of its tensors (name ->
+    (host vector, Planes)) if they share memory, else none, and ``again``, which lowers it once more
+    with tensors of these names behind the tiles."""
 
     lowered: Lowered
-    homes: dict
+    placement: dict
     again: object
 
 
 def _with_far(best):
     """The best of a candidate with some of its tensors behind the tiles: each that shortens the
     run, the largest first."""
-    far, homes = frozenset(), best.homes
-    for name in sorted(homes, key=lambda name: (-homes[name][1].size, name))[:_FAR_TRIES]:
+    far, placement = frozenset(), best.placement
+    for name in sorted(placement, key=lambda name: (-placement[name][1].size, name))[:_FAR_TRIES]:
         other = best.again(far | {name})
         if _cycles(other) < _cycles(best):
             best, far = other, far | {name}
@@ -134,16 +134,21 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far
         sizes = {
             "program": len(program),
             "weights": compiled.tiles.size,
-            **{f"tensor {name}": n * planes.size for name, (_, planes) in compiled.homes.items()},
+            **{
+                f"tensor {name}": n * planes.size
+                for name, (_, planes) in compiled.placement.items()
+            },
         }
         most = max(sizes, key=sizes.get)
         raise LoweringError(
             f"the network takes {found.end} bytes of main memory, there are {memory_size}; "
             f"largest: {most}, {sizes[most]} bytes"
         )
-    homes = {name: (found.vector(at), planes) for name, (at, planes) in compiled.homes.items()}
+    placement = {
+        name: (found.vector(at), planes) for name, (at, planes) in compiled.placement.items()
+    }
     placed = _placed(
-        made, homes, {*inputs, *kept} if shared else set(homes), found.host, swap, images
+        made, placement, {*inputs, *kept} if shared else set(placement), found.host, swap, images
     )
     lowered = Lowered(
         program=program,
@@ -161,7 +166,9 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far
             (found.host, compiled.constants.view("uint8").ravel(), "constant vectors"),
             (found.tiles_at, found.tiles.view("uint8").ravel(), "tiles"),
         ],
-        zeros=[(found.host + n * homes[name][0], n * homes[name][1].size) for name in inputs],
+        zeros=[
+            (found.host + n * placement[name][0], n * placement[name][1].size) for name in inputs
+        ],
         inputs={port.tensor: placed[port.tensor] for port in graph.inputs},
         outputs={name: placed[name] for name in graph.kept()},
         tensors=placed,
@@ -171,7 +178,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far
         params={name: params[name] for name in _NEEDS},
     )
     again = partial(_lower, quantised, params, memory_size, keep, swap, join, images, memory)
-    return _Candidate(lowered, homes if shared else {}, again)
+    return _Candidate(lowered, placement if shared else {}, again)
 
 
 def _compile(made, *, inputs, stored, params, join, far=None):
@@ -189,18 +196,18 @@ def _compile(made, *, inputs, stored, params, join, far=None):
         raise LoweringError(error.reason, error.layer) from None
 
 
-def _placed(made, homes, present, host, swap, images):
+def _placed(made, placement, present, host, swap, images):
     """Tensors that are there after a run, by name: :class:`Placed`. ``present``: tensors that no
     other one overwrites."""
     graph, placed = made.graph, {}
     for name in graph.tensors:
         root = made.root.get(name)
-        if root not in homes or root not in present:
+        if root not in placement or root not in present:
             continue
         try:
             placed[name] = Placed(
                 name,
-                _layout(graph.shape(name), made.stored[root], *homes[root], host, swap, images),
+                _layout(graph.shape(name), made.stored[root], *placement[root], host, swap, images),
             )
         except StoredError:
             if name in graph.kept():

@@ -2,9 +2,13 @@
 """Integer parameters of OpenTPU's layers: factors of additions and averages, shifts of blocks, clip
 limits."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from ...graph import Activation, AveragePool, Binary, Conv, Dense, MatMul, Node
+from ....kernels.opentpu.step import bias_tile_limit
+from ...graph import Activation, AveragePool, Binary, Conv, Dense, MatMul, MaxPool, Node
 from ...quantised import Arithmetic, Integer, Quantised
 
 __all__ = [
@@ -25,15 +29,22 @@ BIAS_BITS = 24
 LEAKY_SHIFT = 6
 
 
-def arithmetic(node: Node, n: int) -> Arithmetic:
+def arithmetic(node: Node, params: Mapping[str, Any]) -> Arithmetic:
     """The :class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a legalised graph."""
+    n = params["n"]
     if isinstance(node, Conv | Dense):
-        return Arithmetic(bias_bits=BIAS_BITS, shift_group=n, clips=True)
+        return Arithmetic(
+            bias_bits=BIAS_BITS, bias_tile=bias_tile_limit(n), shift_group=n, clips=True
+        )
     if isinstance(node, Binary | AveragePool):
         return Arithmetic(clips=True)
     if isinstance(node, MatMul):
         return Arithmetic(weight_bits=None)
-    return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True, clips=True)
+    # The larger of two numbers takes two steps more where they may be negative.
+    positive = isinstance(node, MaxPool) and not params["ext_pool"]
+    return Arithmetic(
+        weight_bits=None, shifts=(0, 0), same_scale=True, clips=True, favours_positive=positive
+    )
 
 
 def _nearest(ratios):

@@ -13,14 +13,14 @@ from ....kernels.opu.emitter import REGION_MAPS
 from ....kernels.opu.reference import run_layer
 from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, Node, Reduce, Tensor
 from ...quantised import Arithmetic, Quantised
-from ..base import Backend, Lowered, Verdict, moved
+from ..base import Backend, Lowered, Support, moved
 from .form import Form
+from .legalise import legalise
 from .lowering import lower_network
 from .network import Builder
-from .prepare import prepare
 from .stages import stages
 from .sums import partial_sums
-from .verdicts import verdict
+from .support import check_support
 
 __all__ = ["OpuBackend"]
 
@@ -49,11 +49,13 @@ class OpuBackend(Backend):
         # Tensor -> Form of the graph that it was last met in
         self._forms: WeakKeyDictionary[Tensor, Form] = WeakKeyDictionary()
 
-    def verdict(self, graph: Graph, node: Node) -> Verdict:
-        return verdict(graph, node)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
+        return check_support(graph, node)
 
-    def prepare(self, graph: Graph) -> Graph:
-        return prepare(graph, self.apart)
+    def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph for this core."""
+        return legalise(graph, self.apart)
 
     def form(self, graph: Graph) -> Form:
         """The :class:`Form` of a legalised graph on this build. For a subgraph of a graph whose
@@ -71,8 +73,9 @@ class OpuBackend(Backend):
         return form
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
         types = self.types
-        common = {"bits": types.ifm, "out_bits": (types.ifm,)}
+        common: dict[str, Any] = {"bits": types.ifm, "out_bits": (types.ifm,)}
         if isinstance(node, Conv | Dense):
             each = 16 if node.output in self.form(graph).split else 64
             return Arithmetic(
@@ -100,6 +103,7 @@ class OpuBackend(Backend):
         return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, **common)
 
     def partial_sums(self, graph: Graph, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
+        """Partial sums of a node in the core's accumulation order."""
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
 
@@ -110,6 +114,7 @@ class OpuBackend(Backend):
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         graph = quantised.graph
         form, built = self._built(quantised, fuse=False)
         values = {}
@@ -152,6 +157,7 @@ class OpuBackend(Backend):
         return stages(quantised, lambda part: self.lower(part, keep=keep))
 
     def most_images(self, graph: Graph) -> int:
+        """Greatest batch size of a run."""
         return _MOST_IMAGES
 
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
@@ -160,7 +166,8 @@ class OpuBackend(Backend):
         form, built = self._built(quantised, not keep, images)
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)
 
-    def twin(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
         # Programs address maps within a region.
         register = f"region_base[{REGION_MAPS}]"
         return moved(

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from ...graph import Binary, Conv, Graph, MaxPool, Node
 
-__all__ = ["Fusing", "Joined"]
+__all__ = ["Fusing", "FusedSum"]
 
 
-class Joined(NamedTuple):
+class FusedSum(NamedTuple):
     """A sum fused into the ``store`` of the convolution ``main``; ``other``: name of the addend;
     ``order`` as ``@post`` numbers it."""
 
@@ -23,7 +23,7 @@ class Fusing:
 
     Attributes
     ----------
-    sums : dict, name of a Binary -> Joined
+    sums : dict, name of a Binary -> FusedSum
     pools : dict, name of a MaxPool -> the Conv or Binary before it
     within : names of the nodes that another one's layer does
     """
@@ -62,7 +62,7 @@ class Fusing:
                 and len(main.inputs) == 1
                 and (main.activation is None or node.activation is None)
             ):
-                found.append(Joined(main, other, 1 if main.activation is None else 0))
+                found.append(FusedSum(main, other, 1 if main.activation is None else 0))
         # The longer one: its convolutions then hide the load of what is added.
         return max(found, key=lambda joined: self._graph.macs(joined.main), default=None)
 

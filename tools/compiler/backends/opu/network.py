@@ -29,7 +29,7 @@ from ...graph import (
 )
 from ..base import LoweringError
 from .fusing import Fusing
-from .verdicts import slice_kernel, window_strides
+from .support import slice_kernel, window_strides
 
 if TYPE_CHECKING:
     from ....kernels.opu.layers import Tensor as LibraryTensor

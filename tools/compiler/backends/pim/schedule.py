@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The order of work of stages: what every core does next, and when rows change cores, found by
-playing the cores' clocks.
+"""Static schedule of pipeline stages: what every core does next and when rows are passed on, found
+by simulating the cores' clocks.
 
 Rows are passed on by ``send`` and ``recv``, for which both cores must be there. All passes have one
 order in time, and every core's program keeps to it: so none waits for another in a circle.
 """
 
+from __future__ import annotations
+
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from .rings import reads
+
+if TYPE_CHECKING:
+    from .stages import Stages
 
 __all__ = ["Plan", "Play", "Step", "plan_stages"]
 
@@ -27,8 +34,8 @@ _GAIN = 0.997
 
 @dataclass(frozen=True)
 class Step:
-    """``kind``: ``load``, ``part`` (the next of a row), ``store``, ``send``, ``recv``; ``peer``:
-    the other core of the last two."""
+    """One action of a core: ``kind`` is ``load``, ``part`` (the next of a row), ``store``, ``send``
+    or ``recv``; ``peer``: the other core of the last two."""
 
     kind: str
     tensor: str
@@ -38,12 +45,12 @@ class Step:
 
 @dataclass
 class Plan:
-    """``steps`` of every core, core -> list of Step; ``slots``: rows of every ring, (core, tensor)
-    -> number; ``cycles``: estimate."""
+    """A schedule: ``steps`` of every core, core -> list of Step; ``slots``: rows of every ring,
+    (core, tensor) -> number; ``cycles``: estimate."""
 
-    steps: dict
-    slots: dict
-    cycles: int
+    steps: dict[int, list[Step]]
+    slots: dict[tuple[int, str], int]
+    cycles: float
 
 
 @dataclass
@@ -59,20 +66,22 @@ class _Core:
 
 
 class Play:
-    """One run of the clocks with rings of given sizes, given up as soon as it must take ``limit``
+    """One simulation with line buffers of given sizes, abandoned as soon as it must take ``limit``
     cycles.
 
     ``stuck``: rings that were full when nothing went on; ``full``: those that were at any time when
     a row was to come; ``late``: whether it was given up.
     """
 
-    def __init__(self, stages, slots, limit=float("inf")):
+    def __init__(
+        self, stages: Stages, slots: Mapping[tuple[int, str], int], limit: float = float("inf")
+    ):
         self.stages, self.slots, self.limit = stages, slots, limit
         self.late = False
         # Cycles that each core's units have still to do.
         self.owed = {core: list(stages.loads_of_units(core)) for core in stages.cores}
         self.cores = {core: self._core(core) for core in stages.cores}
-        self.ready = {}  # (core, tensor, row) -> when it stands
+        self.ready: dict[tuple[int, str, int], float] = {}  # (core, tensor, row) -> when it stands
         self.left = {key: Counter(rows) for key, rows in stages.uses.items()}
         self.at_slot = {key: list(ranks) for key, ranks in stages.ranks.items()}
         self.on = {
@@ -92,29 +101,29 @@ class Play:
             for node in stages.nodes
             for y in stages.rows.get(node.output, ())
         }
-        self.stuck, self.full = set(), set()
+        self.stuck: set[tuple[int, str]] = set()
+        self.full: set[tuple[int, str]] = set()
 
     def _core(self, number):
         return _Core()
 
-    def run(self):
-        """Cycles until all is done, or ``None``; what is given up is ``late``."""
-        best = {core: None for core in self.cores}
+    def run(self) -> float | None:
+        """Cycles until all is done, or ``None``; an abandoned run is marked ``late``."""
+        best: dict[int, tuple[Any, ...] | None] = dict.fromkeys(self.cores)
         dirty = set(self.cores)
         while True:
             for core in dirty:
                 best[core] = self._best(core)
             dirty = set()
-            core = min(
-                (c for c in best if best[c] is not None), key=lambda c: best[c][0], default=None
-            )
-            found = self._pass(best, _FAR if core is None else best[core][0])
+            possible = {c: move for c, move in best.items() if move is not None}
+            core = min(possible, key=lambda c: possible[c][0], default=None)
+            found = self._pass(best, _FAR if core is None else possible[core][0])
             if found is not None:
                 at, _, way = found
                 self._meet(way, at)
                 dirty = {way[1], way[2]}
             elif core is not None:
-                self._work(core, *best[core])
+                self._work(core, *possible[core])
                 if self.late:
                     return None
                 dirty = {core}
@@ -290,11 +299,12 @@ class Play:
                 look(core, node.output, rows, self.next_row[node.name, core])
 
 
-def plan_stages(stages, room, *, spare=True):
-    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` where local memories, with
-    ``room`` bytes free each, do not hold the rings.
+def plan_stages(stages: Stages, room: Mapping[int, int], *, spare: bool = True) -> Plan | None:
+    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` if local memories, with ``room``
+    bytes free each, cannot hold the line buffers.
 
-    ``spare``: rings get more rows than they need where that saves cycles."""
+    ``spare``: rings get more rows than they need where that saves cycles.
+    """
     slots = stages.least()
     while True:
         if not stages.fits(slots, room):

@@ -59,6 +59,7 @@ class RoundingBits:
 
     @classmethod
     def of(cls, params: Params) -> RoundingBits:
+        """Widths for build parameters."""
         types = type_set(params)
         return cls(
             bias=types.bias,
@@ -70,10 +71,12 @@ class RoundingBits:
 
     @property
     def base(self) -> int:
+        """Width of the rounder's base."""
         return self.ofm + 1 + self.right
 
     @property
     def accumulator(self) -> int:
+        """Width of the sum S + base."""
         return self.base + 1
 
     @property

@@ -21,6 +21,7 @@ BURST = 32
 
 
 def burst_of(beat_bytes: int) -> int:
+    """Beats in a burst: :data:`BURST`, or those of 64 bytes if they are more."""
     return max(BURST, UNIT // beat_bytes)
 
 

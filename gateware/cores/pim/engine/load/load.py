@@ -201,11 +201,11 @@ class Load(wiring.Component):
             self.zero.eq(~self.run_flags[1]),
         ]
 
-        def refuse(name, told):
+        def refuse(name, detail):
             m.d.sync += [
                 self.fault.eq(1),
                 s.code.eq(ISA.fault_codes[name]),
-                s.detail.eq(told),
+                s.detail.eq(detail),
                 stopping.eq(1),
             ]
             m.next = "STOP"

@@ -125,13 +125,13 @@ class LocalMemory(wiring.Component):
         # Reads
         starved = Signal()
         wants = [
-            face.request.valid & (~starved if number == VECTOR else 1)
-            for number, face in enumerate(self.read)
+            port.request.valid & (~starved if number == VECTOR else 1)
+            for number, port in enumerate(self.read)
         ]
         goes = grant(m, wants, MATRIX, "read")
         address = Signal(bits, name="read_address")
-        for number, (face, go) in enumerate(zip(self.read, goes, strict=True)):
-            m.d.comb += face.request.ready.eq(go & ~starved if number == VECTOR else go)
+        for number, (port, go) in enumerate(zip(self.read, goes, strict=True)):
+            m.d.comb += port.request.ready.eq(go & ~starved if number == VECTOR else go)
         m.d.comb += address.eq(
             Mux(
                 wants[MATRIX],

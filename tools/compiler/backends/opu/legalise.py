@@ -9,12 +9,12 @@ import numpy as np
 from ...graph import Activation, Affine, Binary, Conv, Dense, Graph, Tensor
 from ..products import join_turned
 from .clips import with_own_scales
-from .verdicts import constant_of, is_limit
+from .support import constant_of, is_limit
 
-__all__ = ["prepare"]
+__all__ = ["legalise"]
 
 
-def prepare(graph: Graph, apart: Collection[str] = ()) -> Graph:
+def legalise(graph: Graph, apart: Collection[str] = ()) -> Graph:
     """Legalises a graph (returns a new one); tensors keep their names. ``apart``: names of layers
     whose clip stays unfused."""
     graph = with_own_scales(_without_limits(join_turned(graph)), apart)

@@ -8,13 +8,13 @@ from .bands import Bands, row_part
 from .emit import cuts
 from .machine import Product, Ref
 from .places import Place, borders, edges, geometry
-from .transfers import Work, moved, whole
+from .transfers import Task, moved, whole
 
-__all__ = ["BandWorks"]
+__all__ = ["BandTasks"]
 
 
-class BandWorks:
-    """Mixin of :class:`~.works.Works` for band scheduling."""
+class BandTasks:
+    """Mixin of :class:`~.tasks.Tasks` for band scheduling."""
 
     def _segment(self, end, number):
         """Operations up to ``end`` in ``number`` bands."""
@@ -67,7 +67,7 @@ class BandWorks:
                     )
                     self._leave_rows(operation, places, (first, last - first))
                 if band == number - 1 and operation.out.value not in places:
-                    self._outgoing(operation, self.works[-1])
+                    self._outgoing(operation, self.tasks[-1])
             before = places
 
     def _all_wanted(self):
@@ -86,7 +86,7 @@ class BandWorks:
     def _slide(self, bands, band, before, places, operation):
         """Before a band: rows that the last one left move to the begin of their buffers, what lies
         around is filled, rows of inputs come."""
-        work, does = Work(operation.nodes, None), []
+        task, does = Task(operation.nodes, None), []
         for value, rows in bands.rolling.items():
             low, high, place = rows.low[band], rows.high[band], places[value]
             given = value.name in self.machine.inputs
@@ -108,7 +108,7 @@ class BandWorks:
                 )
             if given:
                 first, end = max(low, 0), min(high, value.shape[0])
-                work.incoming += (
+                task.incoming += (
                     moved("in", place, value.shape, self.arrays[value.name], (first, end - first))
                     if end > first
                     else []
@@ -116,11 +116,11 @@ class BandWorks:
             # Of a value that rolls, every row's sides are filled once.
             around = value, place, low, low + rows.most if fresh and not given else high, fresh
             if edges(*around):
-                does.append(partial(self._filled, around, Ref.of(self._filler(value.around, work))))
-            work.buffers.add(place.buffer)
-        work.emit = lambda emitter: [one(emitter) for one in does]
-        if does or work.incoming:
-            self._append(work)
+                does.append(partial(self._filled, around, Ref.of(self._filler(value.around, task))))
+            task.buffers.add(place.buffer)
+        task.emit = lambda emitter: [one(emitter) for one in does]
+        if does or task.incoming:
+            self._append(task)
 
     @staticmethod
     def _slid(value, before, place, first, end, emitter):
@@ -131,38 +131,38 @@ class BandWorks:
         emitter.fill(edges(*around), filler)
 
     def _band(self, operation, part, places, bands, band, weights):
-        """The work of an operation in a band."""
-        work = Work(operation.nodes, None)
+        """The task of an operation in a band."""
+        task = Task(operation.nodes, None)
         for ref in (*part.refs(), part.out):
             if ref.value in places:
-                work.buffers.add(places[ref.value].buffer)
+                task.buffers.add(places[ref.value].buffer)
             else:
-                self.place(ref.value, work, surrounded=False)
-        self._surround(part, places, work)
+                self.place(ref.value, task, surrounded=False)
+        self._surround(part, places, task)
         if isinstance(operation, Product):
             (cut,) = cuts(operation, 1 << 30, self.params["contexts"], False)
             if operation not in weights:
                 weights[operation], incoming = self._stream(
                     operation, cut, 0, operation.out.shape[0] * operation.out.shape[1]
                 )
-                work.incoming += incoming
-            work.buffers.add(weights[operation])
-            work.macs = operation.weights.size * part.out.shape[0] * part.out.shape[1]
+                task.incoming += incoming
+            task.buffers.add(weights[operation])
+            task.macs = operation.weights.size * part.out.shape[0] * part.out.shape[1]
             emit = lambda emitter: emitter.operation(part, cut, weights[operation])  # noqa: E731
         else:
             emit = lambda emitter: emitter.operation(part)  # noqa: E731
-        surround = work.emit
-        work.emit = lambda emitter: (surround and surround(emitter), emit(emitter.within(places)))
-        return self._append(work)
+        surround = task.emit
+        task.emit = lambda emitter: (surround and surround(emitter), emit(emitter.within(places)))
+        return self._append(task)
 
-    def _surround(self, part, places, work):
+    def _surround(self, part, places, task):
         """Fills what lies around a result that is whole, before anything is written to it."""
         value = part.out.value
         if value in places or not any(value.border) or value in self._surrounded:
             return
         self._surrounded.add(value)
-        filler = Ref.of(self._filler(value.around, work))
-        work.emit = lambda emitter: emitter.fill(borders(value, self.places[value]), filler)
+        filler = Ref.of(self._filler(value.around, task))
+        task.emit = lambda emitter: emitter.fill(borders(value, self.places[value]), filler)
 
     def _leave_rows(self, operation, places, rows):
         """Takes rows of tensors that are wanted in main memory and not there as a whole
@@ -177,7 +177,7 @@ class BandWorks:
         ]:
             if name not in self.arrays:
                 self.arrays[name] = self.main.take(4 * value.size)
-            self.works[-1].outgoing += moved(
+            self.tasks[-1].outgoing += moved(
                 "out", places[value], value.shape, self.arrays[name], rows
             )
-            self.works[-1].at_once = True
+            self.tasks[-1].at_once = True

@@ -9,10 +9,10 @@ import numpy as np
 from ...graph import Affine, AveragePool, Binary, Conv, Dense, Graph, Pad, Reduce, Reshape, Tensor
 from ..products import join_turned
 
-__all__ = ["prepare"]
+__all__ = ["legalise"]
 
 
-def prepare(graph: Graph) -> Graph:
+def legalise(graph: Graph) -> Graph:
     """Legalises a graph (returns a new one): multiplication by constants becomes a convolution or
     dense layer, a mean an average pooling; activations that cannot be fused become nodes. Tensors
     that stay keep their names."""

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .bandworks import BandWorks
+from .bandtasks import BandTasks
 from .emit import Emitter, cuts, packed_weights
 from .machine import Chain, Machine, Product, Ref, Regroup, Value
 from .operations import streamed
 from .places import Buffer, Place, borders, geometry
-from .transfers import MOST, Arrays, Main, Transfer, Work, moved, whole
+from .transfers import MOST, Arrays, Main, Task, Transfer, moved, whole
 
-__all__ = ["Works"]
+__all__ = ["Tasks"]
 
 #: Part of the scratchpad that weights may take which stay for later operations.
 _SHARE = 8
@@ -21,7 +21,7 @@ _SHARE = 8
 _PIECE = 8192
 
 
-class Works(BandWorks):
+class Tasks(BandTasks):
     """The tasks of a network's operations, in order.
 
     Parameters
@@ -35,7 +35,7 @@ class Works(BandWorks):
 
     Attributes
     ----------
-    works : list of Work; ``places``: dict, Value -> Place; ``buffers``: list
+    tasks : list of Task; ``places``: dict, Value -> Place; ``buffers``: list
     fills : list of Transfer: constants of one element, brought first
     arrays : dict, tensor name -> address of its array in main memory, fp32, C order
     """
@@ -61,7 +61,7 @@ class Works(BandWorks):
             main,
         )
         self.arrays_of = arrays
-        self.works: list[Work] = []
+        self.tasks: list[Task] = []
         self.places: dict[Value, Place] = {}
         self.buffers: list[Buffer] = []
         self.fills: list[Transfer] = []
@@ -92,34 +92,34 @@ class Works(BandWorks):
         self._leave_unmade()
 
     def buffer(self, size: int, what: str) -> Buffer:
-        # The last tile of a narrow view may reach three elements further.
         """Adds a buffer."""
+        # The last tile of a narrow view may reach three elements further.
         found = Buffer(size + 3 + -(size + 3) % 4, what)
         self.buffers.append(found)
         return found
 
-    def place(self, value: Value, work: Work, surrounded: bool = True) -> None:
-        """Places a value on its first use by ``work``, with its loads and its border."""
+    def place(self, value: Value, task: Task, surrounded: bool = True) -> None:
+        """Places a value on its first use by ``task``, with its loads and its border."""
         if value not in self.places:
             self._lay(value)
             if value.data is not None:
-                self._constant(value, work)
+                self._constant(value, task)
             elif value.name in self.machine.inputs and self.machine.inputs[value.name] is value:
-                work.incoming += moved(
+                task.incoming += moved(
                     "in", self.places[value], value.shape, self.arrays[value.name]
                 )
             if any(value.border) and (surrounded or value.name in self.machine.inputs):
                 self._surrounded.add(value)
-                filler = Ref.of(self._filler(value.around, work))
-                before = work.emit
+                filler = Ref.of(self._filler(value.around, task))
+                before = task.emit
 
                 def surround(emitter: Emitter) -> None:
                     emitter.fill(borders(value, self.places[value]), filler)
                     if before is not None:
                         before(emitter)
 
-                work.emit = surround
-        work.buffers.add(self.places[value].buffer)
+                task.emit = surround
+        task.buffers.add(self.places[value].buffer)
 
     def _lay(self, value):
         strides, lead, size = geometry(value, self.spread)
@@ -127,16 +127,16 @@ class Works(BandWorks):
             self.buffer(size, value.name or "intermediate result"), value.shape, strides, lead
         )
 
-    def _filler(self, number, work):
+    def _filler(self, number, task):
         for value in self.places:
             if value.data is not None and value.size == 1 and value.data.item() == number:
-                work.buffers.add(self.places[value].buffer)
+                task.buffers.add(self.places[value].buffer)
                 return value
         value = Value((1, 1, 1), data=np.full((1, 1, 1), number))
-        self.place(value, work)
+        self.place(value, task)
         return value
 
-    def _constant(self, value, work):
+    def _constant(self, value, task):
         buffer = self.places[value].buffer
         buffer.what = "constants"
         if value.size == 1:
@@ -146,7 +146,7 @@ class Works(BandWorks):
         data = self.arrays_of.once(id(value), lambda: value.data.ravel().copy())
         for first in range(0, data.size, MOST - 15):
             some = data[first : first + MOST - 15]
-            work.incoming.append(
+            task.incoming.append(
                 Transfer(
                     "in",
                     buffer,
@@ -168,8 +168,8 @@ class Works(BandWorks):
         else:
             if isinstance(operation, Chain):
                 self._in_place(operation)
-            work = self._work(operation, lambda emitter: emitter.operation(operation))
-            self._outgoing(operation, work)
+            task = self._task(operation, lambda emitter: emitter.operation(operation))
+            self._outgoing(operation, task)
 
     def _in_place(self, operation):
         """Lets the result lie where an operand does that nothing reads any more."""
@@ -205,20 +205,20 @@ class Works(BandWorks):
                 self.places[out.value] = self.places[value]
                 return
 
-    def _work(self, operation, emit):
-        work = Work(operation.nodes, emit)
+    def _task(self, operation, emit):
+        task = Task(operation.nodes, emit)
         for ref in (*operation.refs(), operation.out):
-            self.place(ref.value, work)
-        return self._append(work)
+            self.place(ref.value, task)
+        return self._append(task)
 
     def _copied(self, node, source, out):
         operation = Chain(node=node, out=out, parts=[("OUTPUT", source)])
-        return self._work(operation, lambda emitter: emitter.operation(operation))
+        return self._task(operation, lambda emitter: emitter.operation(operation))
 
-    def _append(self, work):
-        work.number = self._number
-        self.works.append(work)
-        return work
+    def _append(self, task):
+        task.number = self._number
+        self.tasks.append(task)
+        return task
 
     def _product(self, operation):
         total = operation.weights.size
@@ -230,16 +230,16 @@ class Works(BandWorks):
             self._in_place(operation)
         for number, cut in enumerate(parts):
             weights, incoming = self._stream(operation, cut, number, results)
-            work = self._work(
+            task = self._task(
                 operation,
                 lambda emitter, cut=cut, weights=weights: emitter.operation(
                     operation, cut, weights
                 ),
             )
-            work.buffers.add(weights)
-            work.incoming += incoming
-            work.macs = total * results // len(parts)
-        self._outgoing(operation, work)
+            task.buffers.add(weights)
+            task.incoming += incoming
+            task.macs = total * results // len(parts)
+        self._outgoing(operation, task)
 
     def _stream(self, operation, cut, number, results):
         """The buffer of a part of weights, and what brings it; weights that several operations
@@ -280,11 +280,11 @@ class Works(BandWorks):
             self._copied(operation.node, source, copied)
             source = copied
         array = self.main.take(4 * source.value.size)
-        leaving = Work(operation.node and (operation.node,), lambda emitter: None)
+        leaving = Task(operation.node and (operation.node,), lambda emitter: None)
         self.place(source.value, leaving)
         leaving.outgoing += moved("out", self.places[source.value], source.shape, array)
         self._append(leaving)
-        coming = Work((operation.node,), lambda emitter: None, ordered=True)
+        coming = Task((operation.node,), lambda emitter: None, ordered=True)
         self.place(out.value, coming)
         coming.incoming += moved("in", self.places[out.value], out.shape, array)
         self._append(coming)
@@ -299,22 +299,22 @@ class Works(BandWorks):
             if self.machine.values[name].value is value and name not in self.arrays
         ]
 
-    def _outgoing(self, operation, work):
+    def _outgoing(self, operation, task):
         """Takes the value that is complete now to main memory, if it is wanted there."""
         value = operation.out.value
         self._remaining[value] -= 1
         if not self._remaining[value]:
             for name, ref in self._wanted(value):
-                self._leave(name, ref, work)
+                self._leave(name, ref, task)
 
-    def _leave(self, name, ref, work=None):
-        """Takes a tensor to main memory: with the work that made it, or copied first where it is
+    def _leave(self, name, ref, task=None):
+        """Takes a tensor to main memory: with the task that made it, or copied first where it is
         seen otherwise than it lies."""
-        if work is None or not whole(ref):
+        if task is None or not whole(ref):
             copied = Ref.of(Value(ref.shape))
-            work, ref = self._copied(work.nodes[-1] if work else name, ref, copied), copied
+            task, ref = self._copied(task.nodes[-1] if task else name, ref, copied), copied
         self.arrays[name] = self.main.take(4 * ref.value.size)
-        work.outgoing += moved("out", self.places[ref.value], ref.shape, self.arrays[name])
+        task.outgoing += moved("out", self.places[ref.value], ref.shape, self.arrays[name])
 
     def _leave_unmade(self):
         """Tensors that are inputs or constants, or parts of them, seen otherwise."""

@@ -17,7 +17,7 @@ from ...graph import (
     Tensor,
 )
 
-__all__ = ["MOST_POSITIONS", "MOST_STEPS", "prepared"]
+__all__ = ["MOST_POSITIONS", "MOST_STEPS", "legalised"]
 
 #: Positions of a convolution, and steps of an LSTM, that are taken: each is a matrix times a
 #: vector, with its own words in the program.
@@ -52,7 +52,7 @@ class _Writer:
         return name
 
 
-def prepared(graph: Graph) -> Graph:
+def legalised(graph: Graph) -> Graph:
     """Legalises a graph (returns a new one): separate activations, convolutions as im2col products,
     LSTM cells unrolled."""
     writer = _Writer(graph)

@@ -27,11 +27,11 @@ from ...graph import (
     Softmax,
     Transpose,
 )
-from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
+from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
 from ..products import against_product, turns
 from .form import map_shape
 
-__all__ = ["constant_of", "is_positive", "slice_kernel", "verdict", "window_strides"]
+__all__ = ["constant_of", "is_positive", "slice_kernel", "check_support", "window_strides"]
 
 _MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION = (
     7,
@@ -43,10 +43,10 @@ _MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION 
 )
 #: Taps of which at most one has a weight that is not zero, of a slice.
 _MOST_EMPTY = 64
-_YES = Verdict(NATIVE)
+_YES = Support(NATIVE)
 
 
-def verdict(graph: Graph, node: Node) -> Verdict:
+def check_support(graph: Graph, node: Node) -> Support:
     """Support check of ``node``: all reasons against it, one after the other."""
     reasons = [
         f"{name} has {len(shape)} axes, at most 3 (rows, columns, channels)"
@@ -54,7 +54,7 @@ def verdict(graph: Graph, node: Node) -> Verdict:
         if len(shape := graph.shape(name)) > 3
     ]
     if reasons:
-        return Verdict(HOST, "; ".join(reasons))
+        return Support(HOST, "; ".join(reasons))
     sides = [
         f"{name} has {max(shape[:2])} positions a side, at most {_MOST_SIDE}"
         for name in (*node.inputs, node.output)
@@ -63,7 +63,7 @@ def verdict(graph: Graph, node: Node) -> Verdict:
     ]
     given = _judge(node, graph)
     if sides and given.runs:
-        return Verdict(HOST, "; ".join(sides))
+        return Support(HOST, "; ".join(sides))
     return given
 
 
@@ -107,12 +107,12 @@ def is_limit(node: Activation | None) -> bool:
 
 
 def _answer(reasons, yes=_YES):
-    return Verdict(HOST, "; ".join(reasons)) if reasons else yes
+    return Support(HOST, "; ".join(reasons)) if reasons else yes
 
 
 @singledispatch
 def _judge(node: Node, graph):
-    return Verdict(NO, f"{node.kind} is unknown")
+    return Support(NO, f"{node.kind} is unknown")
 
 
 @_judge.register
@@ -127,7 +127,7 @@ def _(node: Conv, graph):
     if node.groups > 1:
         return _answer(
             reasons,
-            Verdict(
+            Support(
                 DECOMPOSED,
                 "as kernels that are zero outside their groups, in pieces of 16 channels",
             ),
@@ -145,16 +145,16 @@ def _(node: Dense, graph):
 @_judge.register
 def _(node: Activation, graph):
     if node.function == "neg":
-        return Verdict(DECOMPOSED, "as a convolution with minus one")
+        return Support(DECOMPOSED, "as a convolution with minus one")
     if node.function == "abs":
-        return Verdict(DECOMPOSED, "as relu(x) + relu(-x)")
+        return Support(DECOMPOSED, "as relu(x) + relu(-x)")
     if node.function == "leaky" and node.alpha != 0.125 and 0 <= node.alpha <= 1:
-        return Verdict(DECOMPOSED, "as alpha x + relu((1 - alpha) x)")
+        return Support(DECOMPOSED, "as alpha x + relu((1 - alpha) x)")
     if is_limit(node):
-        return Verdict(DECOMPOSED, "as c - relu(c - x)")
+        return Support(DECOMPOSED, "as c - relu(c - x)")
     if node.function in ("relu", "leaky", "clip"):
-        return _answer(_activation(node), Verdict(DECOMPOSED, "as a convolution with one"))
-    return Verdict(HOST, _activation(node)[0])
+        return _answer(_activation(node), Support(DECOMPOSED, "as a convolution with one"))
+    return Support(HOST, _activation(node)[0])
 
 
 def constant_of(graph: Graph, node: Binary) -> tuple[int, np.ndarray] | None:
@@ -183,31 +183,31 @@ def _(node: Binary, graph):
     if constants:
         found = constant_of(graph, node)
         if found is None:
-            return Verdict(
+            return Support(
                 HOST,
                 f"{node.function} with a constant of shape {graph.shape(constants[0])}, this "
                 f"machine takes one number, or one a channel",
             )
         if node.function == "div" and found[0] == 1:
-            return Verdict(HOST, "a constant divided by a tensor")
+            return Support(HOST, "a constant divided by a tensor")
         return _answer(
             _activation(node.activation),
-            Verdict(DECOMPOSED, "as a convolution of each channel by itself"),
+            Support(DECOMPOSED, "as a convolution of each channel by itself"),
         )
     shapes = [graph.shape(name) for name in node.inputs]
     if node.function not in ("add", "sub"):
-        return Verdict(
+        return Support(
             HOST, f"{node.function} of two tensors, this machine multiplies by constants alone"
         )
     if shapes[0] != shapes[1]:
-        return Verdict(
+        return Support(
             HOST,
             f"{node.function} of shapes {shapes[0]} and {shapes[1]}, this machine takes equal ones",
         )
     how = (
-        Verdict(NATIVE)
+        Support(NATIVE)
         if node.function == "add"
-        else Verdict(DECOMPOSED, "as a sum with minus one times the second")
+        else Support(DECOMPOSED, "as a sum with minus one times the second")
     )
     return _answer(_activation(node.activation), how)
 
@@ -216,7 +216,7 @@ def _(node: Binary, graph):
 def _(node: Affine, graph):
     return _answer(
         _activation(node.activation),
-        Verdict(DECOMPOSED, "as a convolution of each channel by itself"),
+        Support(DECOMPOSED, "as a convolution of each channel by itself"),
     )
 
 
@@ -288,13 +288,13 @@ def _(node: Reduce, graph):
         or axes != whole
         or max(map_shape(shape)[:2]) > _MOST_TAPS
     ):
-        return Verdict(
+        return Support(
             HOST,
             f"{node.function} over axes {tuple(sorted(axes))} of {shape}, this machine takes "
             f"the mean over all positions of at most "
             f"{_MOST_TAPS} a side",
         )
-    return Verdict(DECOMPOSED, "as an average")
+    return Support(DECOMPOSED, "as an average")
 
 
 @_judge.register
@@ -313,7 +313,7 @@ def _(node: Reshape, graph):
     )
     if map_shape(source) == map_shape(result) or flat or (first and _regular(map_shape(result))):
         return _YES
-    return Verdict(
+    return Support(
         HOST,
         f"reshape of {source} to {result}, this machine flattens for dense layers, shapes "
         f"inputs that are vectors, and drops axes of length 1",
@@ -329,14 +329,14 @@ def _regular(shape):
 def _(node: Concat, graph):
     shape = graph.shape(node.output)
     if node.axis % len(shape) != len(shape) - 1:
-        return Verdict(
+        return Support(
             HOST,
             f"concat along axis {node.axis % len(shape)} of {len(shape)}, this machine joins "
             f"channels (axis {len(shape) - 1})",
         )
     if any(graph.tensors[name].data is not None for name in node.inputs):
-        return Verdict(HOST, "concat with a constant, this machine joins tensors that flow")
-    return Verdict(DECOMPOSED, "as convolutions that put channels in their places, added up")
+        return Support(HOST, "concat with a constant, this machine joins tensors that flow")
+    return Support(DECOMPOSED, "as convolutions that put channels in their places, added up")
 
 
 @_judge.register
@@ -346,7 +346,7 @@ def _(node: Pad, graph):
     reasons += _limits(("pad", sides, 0, _MOST_PADDING)) + _limits(
         ("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20)
     )
-    return _answer(reasons, Verdict(DECOMPOSED, "as a convolution with one on a padded map"))
+    return _answer(reasons, Support(DECOMPOSED, "as a convolution with one on a padded map"))
 
 
 def slice_kernel(
@@ -367,7 +367,7 @@ def slice_kernel(
 @_judge.register
 def _(node: Slice, graph):
     if min(node.step) < 1:
-        return Verdict(HOST, f"slice by steps {node.step}, this machine goes forward")
+        return Support(HOST, f"slice by steps {node.step}, this machine goes forward")
     size, _, step = slice_kernel(graph, node)
     reasons = _limits(("step", step, 1, _MOST_STRIDE))
     if size[0] * size[1] > _MOST_EMPTY or max(size) > _MOST_TAPS:
@@ -376,24 +376,24 @@ def _(node: Slice, graph):
             f"this machine takes at most "
             f"{_MOST_EMPTY} of (rows + 1) * (columns + 1)"
         )
-    return _answer(reasons, Verdict(DECOMPOSED, "as a convolution with a single one"))
+    return _answer(reasons, Support(DECOMPOSED, "as a convolution with a single one"))
 
 
 @_judge.register
 def _(node: MatMul, graph):
     reason = against_product(graph, node)
     return (
-        Verdict(HOST, reason)
+        Support(HOST, reason)
         if reason
-        else Verdict(DECOMPOSED, "positions of the second as a kernel")
+        else Support(DECOMPOSED, "positions of the second as a kernel")
     )
 
 
 @_judge.register
 def _(node: Transpose, graph):
     if turns(graph, node):
-        return Verdict(DECOMPOSED, "as a product of ones on a diagonal")
-    return Verdict(
+        return Support(DECOMPOSED, "as a product of ones on a diagonal")
+    return Support(
         HOST, f"transpose to {node.order}, this machine swaps the last two of two or three axes"
     )
 
@@ -403,7 +403,7 @@ def _(node: Transpose, graph):
 @_judge.register(Gru)
 @_judge.register(LayerNorm)
 def _(node, graph):
-    return Verdict(
+    return Support(
         HOST,
         {
             "softmax": "softmax, this machine has no exponential",

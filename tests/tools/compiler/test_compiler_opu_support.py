@@ -18,9 +18,9 @@ def _graph(shape, add):
 
 
 def _last(shape, add):
-    """Verdict on the last node of it."""
+    """Support check of its last node."""
     graph = _graph(shape, add)
-    return backend().verdict(graph, graph.nodes[-1])
+    return backend().check_support(graph, graph.nodes[-1])
 
 
 def _leaky(alpha):
@@ -286,7 +286,7 @@ def test_flattened_for_dense_layers():
     b.add(g.Reshape, shape=(576,))
     b.dense(3)
     graph = b.finish()
-    assert backend().verdict(graph, graph.nodes[0]).answer == NATIVE
+    assert backend().check_support(graph, graph.nodes[0]).answer == NATIVE
     b = Builder("flat", MAP)
     b.add(g.Reshape, shape=(576,))
-    assert backend().verdict(b.finish(), b.graph.nodes[0]).answer == HOST
+    assert backend().check_support(b.finish(), b.graph.nodes[0]).answer == HOST

@@ -19,10 +19,10 @@ from ...graph import (
     Reduce,
     Softmax,
 )
-from ..base import DECOMPOSED, HOST, NATIVE, NO, Verdict
+from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
 from .decompose import Decomposer
 
-__all__ = ["verdict"]
+__all__ = ["check_support"]
 
 #: Axes of a tensor, without that of the inputs.
 _AXES = 3
@@ -45,29 +45,29 @@ _BINARY = ("add", "sub", "mul", "div")
 _REDUCES = ("mean", "sum", "max")
 
 
-def verdict(graph: Graph, node: Node, params: Mapping[str, Any]) -> Verdict:
+def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Support:
     """Support check of a node for a build."""
     if not Decomposer.takes(node):
-        return Verdict(NO, f"{node.kind}: no kernel")
+        return Support(NO, f"{node.kind}: no kernel")
     for tensor in (*node.inputs, node.output):
         shape = graph.shape(tensor)
         if len(shape) > _AXES:
-            return Verdict(
+            return Support(
                 HOST,
                 f"{tensor} has {len(shape)} axes beside that of the inputs: expected at most "
                 f"{_AXES}",
             )
     if isinstance(node, Reduce) and node.function == "argmax":
-        return Verdict(HOST, "argmax: no instruction gives an element's number")
+        return Support(HOST, "argmax: no instruction gives an element's number")
     for what, given, known in _choices(node):
         if given not in known:
-            return Verdict(NO, f"{what} {given}: there are {', '.join(known)}")
+            return Support(NO, f"{what} {given}: there are {', '.join(known)}")
     if _special(node) and not params["sfu_lanes"]:
-        return Verdict(
+        return Support(
             NO, "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it"
         )
     reason = _decomposition(graph, node)
-    return Verdict(DECOMPOSED, reason) if reason else Verdict(NATIVE)
+    return Support(DECOMPOSED, reason) if reason else Support(NATIVE)
 
 
 def _choices(node):

@@ -33,30 +33,30 @@ def lower_machine(
     LoweringError if none fits."""
     arrays = Arrays()
 
-    def way(most, ahead, spread, segments=()):
+    def candidate(most, ahead, spread, segments=()):
         return Lowering(
             machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments
         )
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
     failed: list[LoweringError] = []
-    found = _whole(way, spreads[0], failed)
+    found = _whole(candidate, spreads[0], failed)
     if not found:
-        found = [plan for spread in spreads[1:] for plan in _whole(way, spread, failed)]
-        found += [plan for spread in spreads for plan in _cut(machine, way, spread, failed)]
+        found = [plan for spread in spreads[1:] for plan in _whole(candidate, spread, failed)]
+        found += [plan for spread in spreads for plan in _cut(machine, candidate, spread, failed)]
     if not found:
         raise failed[0]
-    return _better(found, machine, way).lowered()
+    return _better(found, machine, candidate).lowered()
 
 
-def _whole(way, spread, failed):
+def _whole(candidate, spread, failed):
     """Attempts that keep every map whole: with the largest parts of weights that fit, and with
     smaller ones, of which more comes beside programs."""
     for ahead in (True, False):
         found = []
         for most in _PARTS:
             try:
-                attempt = way(most, ahead, spread)
+                attempt = candidate(most, ahead, spread)
                 if attempt.tight() is None:
                     found.append(attempt.plan())
                 elif not failed:
@@ -70,23 +70,25 @@ def _whole(way, spread, failed):
     return []
 
 
-def _cut(machine, way, spread, failed):
+def _cut(machine, candidate, spread, failed):
     """An attempt that does operations in bands where maps are too large."""
     for most, ahead in ((_PARTS[0], True), (_PARTS[2], True), (_PARTS[-1], False)):
         segments = in_bands(
             machine,
-            lambda segments, most=most, ahead=ahead: way(most, ahead, spread, segments).tight(),
+            lambda segments, most=most, ahead=ahead: candidate(
+                most, ahead, spread, segments
+            ).tight(),
         )
         if segments is None:
             continue
         try:
-            return [way(most, ahead, spread, segments).plan()]
+            return [candidate(most, ahead, spread, segments).plan()]
         except LoweringError as error:
             failed.append(error)
     return []
 
 
-def _better(found, machine, way):
+def _better(found, machine, candidate):
     """The quickest of ``found``, or one that brings the input in bands, beside the first
     operations."""
     best = min(found, key=lambda plan: plan.cycles)
@@ -100,7 +102,7 @@ def _better(found, machine, way):
             try:
                 best = min(
                     best,
-                    way(_PARTS[0], True, True, [(0, end, bands)]).plan(),
+                    candidate(_PARTS[0], True, True, [(0, end, bands)]).plan(),
                     key=lambda plan: plan.cycles,
                 )
             except LoweringError:
