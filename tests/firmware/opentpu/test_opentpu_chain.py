@@ -159,7 +159,7 @@ def test_results_of_other_widths():
     assert check.compare(got, want, interleaved=True)[:2] == (5, 1)
     for shape, message in (
         ((7, 20), "vectors 0 to 20 do not all exist: there are 20"),
-        ((20,), r"must be \[rows, columns\]"),
+        ((20,), r"expected \[rows, columns\]"),
     ):
         with pytest.raises(ValueError, match=message):
             check.compare(np.zeros(shape), want)

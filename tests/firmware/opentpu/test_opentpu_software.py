@@ -266,7 +266,7 @@ def test_gen_one_hot(tmp_path):
             ["--shape", "8", "8", "--range", "5", "5"],
             "range 5 5: expected two integers LOW < HIGH from -128 to 128",
         ),
-        (["--shape", "8", "8", "--range", "0", "500"], "range must be"),
+        (["--shape", "8", "8", "--range", "0", "500"], "range 0 500: expected"),
         (
             ["--shape", "8", "8", "--range", "0", "5", "--diagonal", "200"],
             "diagonal 200: expected -128 to 127",
@@ -320,7 +320,7 @@ def test_simple_nn_refuses(tmp_path, capsys):
     np.save(tmp_path / "train.npy", np.zeros((8, 8), np.int8))
     np.save(tmp_path / "label.npy", np.zeros((7, 1), np.int8))
     for label, more, message in (
-        ("label.npy", [], "--label must have 8 rows"),
+        ("label.npy", [], "expected 8 rows"),
         ("none.npy", [], "no such file"),
         ("train.npy", ["--out", str(tmp_path / "nn.npz")], "nn.npz: expected a folder"),
     ):
