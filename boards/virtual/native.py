@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -90,7 +91,7 @@ class Native:
         self.close()
 
 
-class SimulatedBoard:
+class SimulatedBoard(ABC):
     """Base class of running boards, whatever simulates them.
 
     Attributes
@@ -127,9 +128,9 @@ class SimulatedBoard:
         simulation.check()
 
     @property
+    @abstractmethod
     def busy(self) -> bool:
         """Whether the core is busy."""
-        raise NotImplementedError
 
     @property
     def cycle(self) -> int:

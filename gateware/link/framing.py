@@ -188,7 +188,7 @@ class FrameTransmitter(wiring.Component):
         write = Signal(range(self._depth), init=1)
         behind = Signal(
             range(self._depth), init=2
-        )  # write + 1: room for a byte decides what the bridge does in this cycle
+        )  # write + 1: space for a byte decides what the bridge does in this cycle
         read = Signal(range(self._depth))
         length = Signal(8, init=1)  # of this block, as it will stand in the hole
         ending = Signal()  # the last block is closed; the frame's zero is next

@@ -4,7 +4,7 @@
 The engine does one step a cycle. A step names the step that follows, or two of them and a
 condition; the two then lie side by side, so that the condition is the lowest bit of the next
 address and nothing has to be counted or added. A step that follows in several such pairs has a copy
-in each: the memory is a block RAM, and has room.
+in each: the memory is a block RAM, and has space.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ class CrossingFIFO(wiring.Component):
         return m
 
     # A side that counts one ahead knows early what its Gray code will be, and so whether that
-    # leaves it full or empty. What it sees of the other side only ever makes room or brings
+    # leaves it full or empty. What it sees of the other side only ever frees or brings
     # entries, so that a flag from a flip-flop is late, never wrong; the numbers speak of the cycle
     # before, as it does. An entry lies at the address behind its number.
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
@@ -302,10 +303,10 @@ class Engine(wiring.Component):
             {"control": Out(control), "memory": Out(MemoryPort(beat_bytes)).array(ports)}
         )
 
+    @abstractmethod
     def prepare(self) -> tuple[EngineControl, int]:
         """Control interface and number of memory ports of the build; raises ``ValueError`` for
         arguments that only this engine cannot take."""
-        raise NotImplementedError
 
     def rows(self) -> tuple[Row, ...]:
         """Rows of the activity timeline; a row whose cycles the shell does not count names its

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ _MOST_INCLUDES = 10_000
 _DEEPEST = 50
 
 
-class Source:
+class Source(ABC):
     """Interpreter of a source: runs its statements in order, and the directives that all ISAs
     share."""
 
@@ -49,9 +50,9 @@ class Source:
         self._copied = 0  # statements executed beyond those written once
         self._included = 0
 
+    @abstractmethod
     def execute(self, statement: Statement) -> None:
         """Executes a statement that is not one of the common directives."""
-        raise NotImplementedError
 
     # Files
 

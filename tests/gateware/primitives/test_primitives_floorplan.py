@@ -254,7 +254,7 @@ def test_blocks_of_a_memory_leave_the_rows_beside_the_multipliers():
 def test_on_chip_memory_has_its_places(on_chip):
     """Every cell that is placed is one that there is, those of a byte side by side."""
     soc = open_board("ulx3s-85f").make_soc(
-        room=open_room("opentpu"), preset="85f-16x16-fast", on_chip=on_chip
+        package=open_core("opentpu"), preset="85f-16x16-fast", on_chip=on_chip
     )
     ram = soc.backing._low._ram
     placed = soc.backing.floorplan("LFE5U-85F")

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Single-word methods of the assembler class (section 3.1). Pure Python."""
 
+from abc import ABC, abstractmethod
+
 from ..isa import ISA
 from .target import IMAGineError, Target, check_range, integer
 
 __all__ = ["InstructionMethods"]
 
 
-class InstructionMethods:
+class InstructionMethods(ABC):
     """Single-word mnemonics. A method checks its arguments, in the order in which they are written,
     and appends a cache entry.
 
@@ -17,13 +19,13 @@ class InstructionMethods:
 
     params: Target
 
+    @abstractmethod
     def _append(self, kind: str, words: tuple, source: str, comment: str | None) -> None:
         """Appends a cache entry."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _check_comment(self, comment: str | None) -> None:
         """Raises :class:`~.target.IMAGineError` for a comment that is no text."""
-        raise NotImplementedError
 
     def _one(self, mnemonic, source, comment, **values):
         self._append("instruction", (ISA.encode(mnemonic, **values),), source, comment)

@@ -216,7 +216,7 @@ class Bounds(wiring.Component):
                             m.d.sync += takes_x.eq(1)
                         with m.Default():
                             m.d.sync += self.word.eq(1)
-                # The room ended at the lower of two limits: which?
+                # The space ended at the lower of two limits: which?
                 with m.Case(4):
                     m.d.comb += ask(_X.TOTAL, _Y.OUTPUT, _Op.MORE)
                     m.d.sync += wraps.eq(carry)

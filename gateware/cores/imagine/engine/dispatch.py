@@ -24,7 +24,7 @@ __all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "NEEDED_SPACE", "place_pa
 #: Events that are counted, one bit each: the classes of a cycle, words retired, rounds of
 #: multiplications.
 EVENTS = ("work", "write", "other", "fetch", "retired", "products")
-#: Room in FIFO-out without which nothing is shifted: more than is on its way.
+#: Space in FIFO-out without which nothing is shifted: more than is on its way.
 NEEDED_SPACE = 16
 _CODE = ISA.fault_codes
 #: Bits of the lower part of the count of words.
@@ -89,7 +89,7 @@ class Dispatch(wiring.Component):
     allowance : In(address_bits - 2), words of results that may be written;
         holds still from before ``run`` on
     code : Out(5), count : Out(address_bits - 2), detail : Out(32) :
-        how the run ended (``output_full``: that a shift-out had no room), words dispatched, the
+        how the run ended (``output_full``: that a shift-out had no space), words dispatched, the
         word that faulted; hold still from the mark on
     active : Out(1), a run is under way; event : Out, the events of this cycle
     swept : Out(1), the sweep after a reset is over
@@ -321,7 +321,7 @@ class Dispatch(wiring.Component):
         return shift | ~moving, emitting
 
     def _leave(self, m, ends):
-        """FIFO-out's entries; words have the room that they were promised."""
+        """FIFO-out's entries; words have the space that they reserved."""
         items = self.items
         word = Signal(ItemLayout(), reset_less=True)
         there = Signal()

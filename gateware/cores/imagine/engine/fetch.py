@@ -19,7 +19,7 @@ _BURST = 64
 class Fetch(wiring.Component):
     """Program fetch: reads a program once, in order.
 
-    Answers are always taken: a burst is asked for when FIFO-in has room for it and for all that is
+    Answers are always taken: a burst is asked for when FIFO-in has space for it and for all that is
     owed.
 
     Parameters
@@ -115,7 +115,7 @@ class Fetch(wiring.Component):
         m.submodules.gather = gather = BeatsToWords(beat_bytes=size, count_bits=self._bits - 2)
         finished = Signal()
         m.d.comb += finished.eq(running & nothing & ~asking & (owed == 0) & ~there)
-        # FIFO-in has room for all that was asked for, so that words come and go.
+        # FIFO-in has space for all that was asked for, so that words come and go.
         m.d.comb += [
             gather.start.eq(self.start),
             gather.beats.valid.eq(self.answer.valid),

@@ -177,7 +177,7 @@ class Fetch(wiring.Component):
         m.d.sync += s.outstanding.eq(s.outstanding + s.offer - s.last_arrives)
 
     def _beats(self, m, s, word_units, burst):
-        """Beats: through a buffer, if one was asked for. A request is made when there is room for
+        """Beats: through a buffer, if one was asked for. A request is made when there is space for
         all of it."""
         size, port = self.beat_bytes, self.memory
         capacity = -(-self.words * WORD_BYTES // size)

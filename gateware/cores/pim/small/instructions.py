@@ -82,7 +82,7 @@ def scratch_at(params: Params) -> int:
     return BIAS_AT + 4 * params["bias_words"]
 
 
-#: Groups that the register file has room for.
+#: Groups that the register file has space for.
 GROUPS_MOST = 16
 
 # The debug registers show the first 66, in this order: registers, events, widths; then the index of

@@ -147,7 +147,7 @@ class InFlight(wiring.Component):
     waits : Out, structure of :class:`~..ops.Waits` for this unit:
         for ``finished`` of the youngest whose result the new one reads or overwrites, for
         ``fetched`` of the youngest whose operands it overwrites
-    full, empty : Out; nearly : Out, there is room for one at most
+    full, empty : Out; nearly : Out, there is space for one at most
     oldest : Out, the oldest entry
     retire : Out, it leaves in this cycle
     marks : Out, 4 bits: marks that any of them carries

@@ -160,7 +160,7 @@ class Mover(wiring.Component):
             put.en.eq(asked),
             put.data.eq(rows.record),
         ]
-        # One less than there is room for: one may be asked for, or offered, in this cycle.
+        # One less than there is space for: one may be asked for, or offered, in this cycle.
         m.d.sync += [
             owed.eq(owed + asked - answered),
             free.eq(owed < _OUTSTANDING - 1),

@@ -14,8 +14,8 @@ class WordQueue(wiring.Component):
     """FIFO of words of ``width`` bits on their way to the tile file; a word leaves every three
     cycles at most.
 
-    That there is room is the writer's affair. Block RAM with its output register costs no logic per
-    bit; a word's data hold still from the cycle in which it is offered.
+    That there is space is the writer's affair. Block RAM with its output register costs no logic
+    per bit; a word's data hold still from the cycle in which it is offered.
 
     Parameters
     ----------

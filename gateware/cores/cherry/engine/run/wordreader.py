@@ -154,7 +154,7 @@ class WordReader(wiring.Component):
         ]
         m.d.sync += reserved.eq(reserved + Mux(took, burst, 0) - given)
 
-        # There is room for all that was asked for.
+        # There is space for all that was asked for.
         answer = self.answer
         m.d.comb += [
             gather.beats.valid.eq(answer.valid),

@@ -31,7 +31,7 @@ class SfuPath(wiring.Component):
     """Special-function pipeline: div, pow, exp and log in order, ``sfu_lanes`` elements per cycle.
 
     Words of tiles are read, go through the lanes element by element, and wait in a queue until the
-    tile file takes them; a word is read only where the queue will have room. From the request of a
+    tile file takes them; a word is read only where the queue will have space. From the request of a
     word to the write of its result are 39 cycles and those that the word takes in the lanes.
 
     Parameters
@@ -85,7 +85,7 @@ class SfuPath(wiring.Component):
             Signal(),
         )
         room = Signal(range(self._depth + 1), init=self._depth)
-        free = Signal()  # the lanes take a word and the queue has room for it, known a cycle ahead
+        free = Signal()  # the lanes take a word and the queue has space for it, known a cycle ahead
         two = (walk.held.kind == SfuKind.DIV) | (walk.held.kind == SfuKind.POW)
         last = word == self._words - 1
         m.d.comb += [

@@ -73,7 +73,7 @@ class PostUnit(wiring.Component):
         loop, parts = self._addresses(m, command)
         issue = loop.step
 
-        # Products, what the loops need, then a read each cycle as long as there is room for what it
+        # Products, what the loops need, then a read each cycle while there is space for what it
         # makes.
         phase = Signal(3)
         reading = Signal()

@@ -153,7 +153,7 @@ class Load(wiring.Component):
         m.d.sync += [asking.eq(0), s.moves.eq(0)]
 
         def request(place, count):
-            """So many chunks at ``place`` of the image. The queue has always room: three at most
+            """So many chunks at ``place`` of the image. The queue has always space: three at most
             are asked for at once."""
             return [s.offset.eq(place), chunks.eq(count), asking.eq(1)]
 

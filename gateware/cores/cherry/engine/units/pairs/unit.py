@@ -18,7 +18,7 @@ from .walk import AddressWalk, PairLayout, SlotLayout
 
 __all__ = ["PairLoadStore", "in_pairs"]
 
-#: Pairs, and slots, that wait for their turn: a slot of sixteen pairs must have room.
+#: Pairs, and slots, that wait for their turn: a slot of sixteen pairs must fit.
 _DEPTH = 16
 
 
