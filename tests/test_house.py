@@ -236,9 +236,39 @@ def _untyped(body, inside):
                 yield f"{inside}{node.name}: its result has no type"
 
 
+#: Words of this project alone, for which the field has names of its own, and places where some are
+#: left.
+HOUSE_WORDS = frozenset(
+    "room rooms verdict verdicts barred homes twin twins told rings owed paid face faces".split()
+)
+LEFT = {
+    "tools/kernels/": {"room"},
+    "tools/compiler/backends/pim/": {"room", "homes", "rings"},
+}
+
+
+def field_words(house):
+    """Modules, classes, functions and parameters are called by the field's words."""
+    for path, tree in house.trees.items():
+        left = {word for place, words in LEFT.items() if path.startswith(place) for word in words}
+        names = [Path(path).stem]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.append(node.name)
+            elif isinstance(node, ast.arg):
+                names.append(node.arg)
+        for name in names:
+            words = {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
+            yield from (
+                f"{path}: {name}, expected the field's word for {word}"
+                for word in words & HOUSE_WORDS - left
+            )
+
+
 RULES = (
     direction,
     typed,
+    field_words,
     children_end_with_us,
     rooms_apart,
     pure,
@@ -280,6 +310,16 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
                 "gateware/c.py": "",
             },
             "boards/a.py imports tools/b.py",
+        ),
+        (
+            field_words,
+            {"tools/a.py": "def openRoom(core):\n    pass\n"},
+            "tools/a.py: openRoom, expected the field's word for room",
+        ),
+        (
+            field_words,
+            {"gateware/a.py": "def f(told_twice=0):\n    pass\n"},
+            "gateware/a.py: told_twice, expected the field's word for told",
         ),
         (
             typed,

@@ -63,6 +63,13 @@ class Outline:
     segments: list[tuple[bool, Graph]] = field(default_factory=list)
 
 
+def _backend(build):
+    """The back end of a build."""
+    return backend_class(build.isa)(
+        params=build.params, memory_size=build.memory_size, memory=build.memory
+    )
+
+
 def outline(
     graph: Graph,
     build: TargetBuild,
@@ -78,9 +85,7 @@ def outline(
     PartitionError
         The machine cannot do some nodes; the message lists every one.
     """
-    backend = backend_class(build.isa)(
-        params=build.params, memory_size=build.memory_size, memory=build.memory
-    )
+    backend = _backend(build)
     backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
     graph, host_steps = (
         separated(simplify(graph), backend),
@@ -144,7 +149,7 @@ def compile_graph(
     if calibration is not None:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         near, held = centred(simplify(graph), few)
-        if not options.dry:
+        if not options.dry and _backend(build).is_narrow(options.bits):
             near = branches_scaled(results_centred(near, few), few)
     while True:
         made = outline(near, build, options, forced_to_host, apart)

@@ -284,7 +284,7 @@ def test_windows_that_are_none(board):
     for begin, end in ((-1, None), (5, 5), (5, 4)):
         with pytest.raises(
             ValueError,
-            match=f"must begin at 0 or later and end behind its begin, not {begin} to {end}",
+            match=f"window {begin} to {end}: expected a begin of 0 or more and an end after it",
         ):
             TimelineRecorder(board, begin, end)
 

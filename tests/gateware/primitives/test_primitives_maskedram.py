@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Masked RAM: the twin's latency, and that an ECP5's blocks give what the twin does."""
+"""Masked RAM: latency of the behavioural model, which an ECP5's blocks equal."""
 
 import random
 import re
@@ -36,7 +36,7 @@ def test_banks(depth, banks):
 
 
 @pytest.mark.parametrize("depth, latency", [(2048, 3), (2050, 4)])
-def test_twin_reads_what_was_written(depth, latency):
+def test_model_reads_what_was_written(depth, latency):
     dut = MaskedRAM(width=3, depth=depth)
     assert dut.latency == latency
     rng = random.Random(depth)
@@ -93,7 +93,7 @@ int main() {
 
 
 @pytest.mark.parametrize("width, depth", [(2, 6144), (1, 16384)])
-def test_blocks_equal_twins(tmp_path, width, depth):
+def test_blocks_equal_the_model(tmp_path, width, depth):
     def add(m, family, name, inputs):
         ram = m.submodules[f"{name}_ram"] = MaskedRAM(width=width, depth=depth, family=family)
         o = Signal(8 * width, name=f"{name}_o")

@@ -71,18 +71,18 @@ def test_runs_one_after_another(name):
     backend = backend_of(4096, **BUILDS["tight"])
     quantised = network(name, backend)
     lowered = backend.lower(quantised)
-    twin = backend.twin(quantised, lowered, memory_map.align(lowered.memory))
+    copy = backend.buffered_copy(quantised, lowered, memory_map.align(lowered.memory))
     memory = np.random.default_rng(1).integers(
-        0, 256, memory_map.align(twin.memory), dtype=np.uint8
+        0, 256, memory_map.align(copy.memory), dtype=np.uint8
     )
-    for one in (lowered, twin):
+    for one in (lowered, copy):
         for at, size in one.zeros:
             memory[at : at + size] = 0
         for at, data, _ in one.constants:
             memory[at : at + data.size] = data
     program = np.frombuffer(lowered.program, np.uint8)
     memory[lowered.program_at : lowered.program_at + program.size] = program
-    for number, one in enumerate((lowered, twin, lowered, twin)):
+    for number, one in enumerate((lowered, copy, lowered, copy)):
         inputs = whole_inputs(quantised.graph, seed=number)
         for tensor, placed in one.inputs.items():
             placed.layout.write(memory, inputs[tensor].astype(np.int8))

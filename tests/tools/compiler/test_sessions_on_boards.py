@@ -38,8 +38,9 @@ def test_link_beside_the_core(isa, network):
             found[overlap], report = session(digits.images(COUNT)), session.report
         cycles[overlap] = report.cycles
         assert report.overlapped == overlap
-        # Registers, the start, one look at the core, without twins the counters as well; a request
-        # for a tensor has 15 bytes beside 512 of data, and its frame 4 more (docs/how/link.md).
+        # Registers, the start, one look at the core, without double-buffered copies the counters as
+        # well; a request for a tensor has 15 bytes beside 512 of data, and its frame 4 more
+        # (docs/how/link.md).
         steps = made.plan.machine_steps
         tensors = [
             p.layout

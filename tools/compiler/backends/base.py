@@ -220,6 +220,11 @@ class Backend(ABC):
         self.main_memory = memory or {}
         self.memory_size = memory_size
 
+    def is_narrow(self, bits: int | None = None) -> bool:
+        """Whether results have so few bits that a constant in them costs accuracy; ``bits``: as a
+        user asks for them."""
+        return not self.floating
+
     @property
     def clock_ratio(self) -> float:
         """Cycles of the core's counters per cycle of the main clock: greater than one if the core

@@ -49,6 +49,9 @@ class IMAGineBackend(Backend):
     #: array anyway.
     host_free = True
 
+    def is_narrow(self, bits: int | None = None) -> bool:
+        return self.params["reg_width"] < 16
+
     def check_support(self, graph: Graph, node: Node) -> Support:
         """Support check of one node."""
         if isinstance(node, Dense):

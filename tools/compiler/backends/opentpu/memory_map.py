@@ -120,12 +120,12 @@ def _tile_order(compiled, params, memory, share):
     hidden: set[int] = set()
     for begin, end in compiled.spans:
         last = times[end] if end < len(words) else total
-        room = share * (last - times[begin] - _port_cycles(words[begin:end], params, memory))
+        slack = share * (last - times[begin] - _port_cycles(words[begin:end], params, memory))
         mine = [
             word.addr for word in words[begin:end] if word.opcode == RW and uses[word.addr] == 1
         ]
         # Evenly over the layer, so that the queue of tiles bridges each.
-        count = min(len(mine), max(0, int(room / more)))
+        count = min(len(mine), max(0, int(slack / more)))
         hidden |= {mine[k * len(mine) // count] for k in range(count)}
     return sorted(uses, key=lambda tile: (tile in hidden, -uses[tile], tile))
 

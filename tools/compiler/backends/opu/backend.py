@@ -49,6 +49,9 @@ class OpuBackend(Backend):
         # Tensor -> Form of the graph that it was last met in
         self._forms: WeakKeyDictionary[Tensor, Form] = WeakKeyDictionary()
 
+    def is_narrow(self, bits: int | None = None) -> bool:
+        return self.types.ifm < 16
+
     def check_support(self, graph: Graph, node: Node) -> Support:
         """Support check of one node."""
         return check_support(graph, node)

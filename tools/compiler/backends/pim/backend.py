@@ -136,6 +136,9 @@ class PIMBackend(Backend):
         """Widths of activations, the preferred one first."""
         return (16, 8) if self.params["x_bits"] >= 16 and self.params["max_biw"] >= 16 else (8,)
 
+    def is_narrow(self, bits: int | None = None) -> bool:
+        return (bits if bits in self.bits else self.bits[0]) < 16
+
     def check_support(self, graph: Graph, node: Node) -> Support:
         """Support check of one node."""
         activation = getattr(node, "activation", None)
