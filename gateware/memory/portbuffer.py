@@ -52,7 +52,7 @@ class PortBuffer(wiring.Component):
         if self._beat_bytes >= _WIDE:
             answers = m.submodules.answers = RAMQueue(shape=shape)
             put = answers.entry
-            m.d.comb += [ready.eq(answers.room), answers.put.eq(comes & answers.room)]
+            m.d.comb += [ready.eq(answers.space), answers.put.eq(comes & answers.space)]
         else:
             answers = m.submodules.answers = StreamBuffer(shape=shape)
             put = answers.i.payload

@@ -140,10 +140,10 @@ class PairQueue(wiring.Component):
         m = Module()
         bits = len(Value.cast(self.i.payload))
         head, second, new = Signal(bits), self.second, Signal(bits)
-        held, full, room = Signal(), Signal(), Signal(init=1)
+        held, full, space = Signal(), Signal(), Signal(init=1)
         pop, push, full_next = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.i.ready.eq(room),
+            self.i.ready.eq(space),
             self.o.valid.eq(held),
             Value.cast(self.o.payload).eq(head),
             new.eq(Value.cast(self.i.payload) & self.i.valid.replicate(bits)),
@@ -154,7 +154,7 @@ class PairQueue(wiring.Component):
         ]
         m.d.sync += [
             full.eq(full_next),
-            room.eq(self.space_next),
+            space.eq(self.space_next),
             held.eq((held & ~pop) | full | push),
         ]
         with m.If(pop | ~held):
@@ -177,9 +177,9 @@ class RAMQueue(wiring.Component):
     Members
     -------
     put : In(1)
-        Takes ``entry`` in this cycle; only while ``room``.
+        Takes ``entry`` in this cycle; only while ``space``.
     entry : In(shape)
-    room : Out(1)
+    space : Out(1)
         A flip-flop: there is a free place.
     o : Out(stream)
         ``o.payload`` is read from the RAM in the same cycle; undefined while there is nothing.
@@ -194,7 +194,7 @@ class RAMQueue(wiring.Component):
             {
                 "put": In(1),
                 "entry": In(shape),
-                "room": Out(1),
+                "space": Out(1),
                 "o": Out(stream.Signature(shape)),
             }
         )
@@ -212,7 +212,7 @@ class RAMQueue(wiring.Component):
             reader.addr.eq(first),
             Value.cast(self.o.payload).eq(reader.data),
             pop.eq(self.o.valid & self.o.ready),
-            self.room.eq(~held[-1]),  # of sixteen entries, the count's highest bit
+            self.space.eq(~held[-1]),  # of sixteen entries, the count's highest bit
         ]
         with m.If(self.put):
             m.d.sync += behind.eq(behind + 1)

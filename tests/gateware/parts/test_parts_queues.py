@@ -108,12 +108,12 @@ def test_order_and_room_of_a_ram_queue(giving, taking):
     async def drive(ctx):
         for _ in range(600):
             assert ctx.get(dut.o.valid) == bool(model)
-            assert ctx.get(dut.room) == (len(model) < RAMQueue.DEPTH)
+            assert ctx.get(dut.space) == (len(model) < RAMQueue.DEPTH)
             seen.add(len(model))
             if model:
                 assert ctx.get(dut.o.payload) == model[0]
             put, take, value = (
-                ctx.get(dut.room) and rnd.random() < giving,
+                ctx.get(dut.space) and rnd.random() < giving,
                 rnd.random() < taking,
                 rnd.randrange(256),
             )
