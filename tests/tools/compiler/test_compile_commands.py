@@ -171,7 +171,7 @@ def test_opentpu_of_a_small_board_names_boards_that_take_networks(capsys, tmp_pa
 
 def test_compile_for_a_port_that_is_not_there(capsys, tmp_path):
     assert (
-        "no such port; did you mean ulx3s-85f/ISA?"
+        "no such port; did you mean sim:ulx3s-85f/ISA?"
         in said(
             capsys,
             "compile",
