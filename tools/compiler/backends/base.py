@@ -228,6 +228,13 @@ class Backend(ABC):
         far as that is known before anything is quantised."""
         return None
 
+    def check_programs(self, parts):
+        """Raises :class:`LoweringError` where main memory or the machine's own memories do not hold
+        the programs of ``parts`` (Quantised, with placeholder numbers), before anything is
+        quantised. What :meth:`lower_all` refuses, unless a machine knows a shorter way to the same
+        answer."""
+        self.lower_all(parts)
+
     def arithmetic(self, graph, node):
         """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph;
         ``None`` where the machine computes in floating point."""

@@ -20,7 +20,7 @@ from .statistics import collect
 from .steps import better_apart
 from .walk import Walk, copy_of
 
-__all__ = ["check_bits", "quantise"]
+__all__ = ["Quantiser", "check_bits", "quantise"]
 
 #: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
 _ROUNDS, _FEW = 2, 8
@@ -61,7 +61,7 @@ def quantise(
     graph = copy_of(backend.prepare(graph))
     if backend.floating:
         return Quantised(graph=graph)
-    return _Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
+    return Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
 
 
 def check_bits(bits, parts):
@@ -80,16 +80,16 @@ def check_bits(bits, parts):
         )
 
 
-class _Quantiser:
+class Quantiser:
     """What :func:`quantise` works with: ``graph`` (its nodes are replaced, never changed),
-    ``result``, ``scales``, and of each node its ``arithmetic``."""
+    ``result``, ``scales`` (of the class given), and of each node its ``arithmetic``."""
 
-    def __init__(self, graph, backend, values, bits, percentile, quick):
+    def __init__(self, graph, backend, values, bits, percentile, quick, scales=Scales):
         self._rounds, self._feedback = (0, False) if quick else (_ROUNDS, True)
         self.graph, self.backend, self.values = graph, backend, values
         self.result = Quantised(graph=graph)
         self.arithmetic = {node.name: backend.arithmetic(graph, node) for node in graph.nodes}
-        self.scales = Scales(
+        self.scales = scales(
             graph, backend, self.arithmetic, bits=bits, percentile=percentile, note=self._note
         )
         self.result.scales = self.scales.of

@@ -6,7 +6,7 @@ from ..program import ProgramWriter
 from .clocks import BEAT
 from .timing import play
 
-__all__ = ["load_cycles", "played", "program_cycles"]
+__all__ = ["load_cycles", "played", "program_cycles", "written"]
 
 #: Cycles of LOAD: always; for a group whose entry waits among the bursts of all cores' first code,
 #: and for one that is read alone.
@@ -58,14 +58,23 @@ def program_cycles(writer, weights=False, most=float("inf")):
     ]
 
 
-def played(quantised, params, joined, most=float("inf")):
-    """Cycles of the program that :class:`~..program.ProgramWriter` makes with ``joined``; infinite
-    where it cannot, or where they are ``most`` or more."""
+def written(quantised, params, joined):
+    """The :class:`~..program.ProgramWriter` that has written the program with ``joined``; ``None``
+    where it cannot."""
     writer = ProgramWriter(quantised, params, joined)
     try:
         writer.place_all(1 << 20)
         writer.write()
     except LoweringError:
+        return None
+    return writer
+
+
+def played(quantised, params, joined, most=float("inf")):
+    """Cycles of the program that :class:`~..program.ProgramWriter` makes with ``joined``; infinite
+    where it cannot, or where they are ``most`` or more."""
+    writer = written(quantised, params, joined)
+    if writer is None:
         return float("inf")
     stretches = program_cycles(writer, most=most)
     return sum(cycles for cycles, _ in stretches) if stretches else float("inf")
