@@ -12,9 +12,12 @@ from quintet.firmware import digits
 from quintet.gateware.cores import room_names
 from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
+from quintet.tools.compiler.target_build import target_build
 from quintet.tools.errors import Exit
+from tests.tools.compiler.networks import Builder
 
 MODEL = str(digits.FOLDER / "cnn.onnx")
+MLP = str(digits.FOLDER / "mlp.onnx")
 DATA = str(digits.FOLDER / "digits.npz")
 COUNT = 12
 #: Inputs and labels in the file of the digits.
@@ -208,7 +211,7 @@ def test_dry_run_that_needs_values_looks_at_few_inputs_and_searches_for_no_scale
     # Whether OPU gives a clip a layer of its own depends on the partial sums.
     made = Builder("clipped", (6, 6, 3), 1)
     made.conv(8, (3, 3))
-    made.add(Activation, function="clip", low=0.0, high=6.0)
+    made.act("clip", low=0.0, high=6.0)
     build = target_build("model:opu")
     planning.compile_graph(made.finish(), build, options=planning.Options(dry=True))
     assert asked == [(planning.FEW, 100, True)]

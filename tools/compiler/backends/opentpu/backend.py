@@ -37,6 +37,11 @@ class OpenTpu(Backend):
         """As the base; ``images`` inputs a run, up to :meth:`most_images`."""
         return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
 
+    def check_programs(self, parts):
+        # It is enough that one of the programs fits.
+        for part in parts:
+            lower(part, self.params, self.memory_size, memory=self.main_memory, first=True)
+
     def twin(self, quantised, lowered, at):
         # Programs address vectors within a region, its constant ones included; tensors that are
         # tiles lie in that of the weights as well.

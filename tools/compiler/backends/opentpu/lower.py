@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Program, constants and places of a network."""
 
+from dataclasses import replace
+
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.tools.kernels.inputs import KernelError
 from quintet.tools.kernels.opentpu.chunks import slot_rows
 from quintet.tools.kernels.opentpu.compiler import compile_steps
-from quintet.tools.kernels.opentpu.geometry import JOINS
+from quintet.tools.kernels.opentpu.geometry import JOINS, settle
+from quintet.tools.kernels.opentpu.program import RW
 from quintet.tools.kernels.opentpu.timing import main_memory, word_times
 
 from ...graph import MatMul
@@ -18,6 +21,8 @@ __all__ = ["lower", "most_images"]
 
 #: More inputs a run save little.
 _IMAGES = 64
+
+_TRANSFERS = (ISA.opcodes["RHM"], ISA.opcodes["WHM"])
 
 _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
 
@@ -40,9 +45,10 @@ def _multiplies(graph):
     return any(isinstance(node, MatMul) for node in graph.nodes)
 
 
-def lower(quantised, params, memory_size, keep=False, images=1, memory=None):
+def lower(quantised, params, memory_size, keep=False, images=1, memory=None, first=False):
     """The shortest of some programs: lines along the maps' rows or along their columns, of one
-    length where one map is made of another or not."""
+    length where one map is made of another or not. ``first``: the first of them that the machine
+    holds, without its text."""
     if not 1 <= images <= most_images(quantised.graph, params):
         raise LoweringError(
             f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}"
@@ -54,11 +60,18 @@ def lower(quantised, params, memory_size, keep=False, images=1, memory=None):
     )
     candidates, failed = [], None
     for swap in (False,) if flat else (False, True):
+        seen = []
         for join in JOINS:
             try:
+                made = Steps(quantised, params, swap=swap, images=images)
+                settled = settle(made.steps, made.planes, join)
+                if settled in seen:
+                    continue  # the same lines, so the same program
+                seen.append(settled)
                 candidates.append(
                     _lower(
                         quantised,
+                        made,
                         params,
                         memory_size,
                         keep,
@@ -70,14 +83,19 @@ def lower(quantised, params, memory_size, keep=False, images=1, memory=None):
                 )
             except LoweringError as error:
                 failed = failed or error
+            if candidates and first:
+                return candidates[0][0]
     if not candidates:
         raise failed
-    return min(candidates, key=lambda lowered: sum(layer.cycles for layer in lowered.layers))
+    lowered, program = min(
+        candidates, key=lambda found: sum(layer.cycles for layer in found[0].layers)
+    )
+    return replace(lowered, text=program.text(quantised.graph.name))
 
 
-def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
+def _lower(quantised, made, params, memory_size, keep, swap, join, images, memory):
+    """(Lowered without its text, Program)."""
     graph = quantised.graph
-    made = Steps(quantised, params, swap=swap, images=images)
     inputs = [made.root[port.tensor] for port in graph.inputs]
     kept = {made.root[name] for name in graph.kept()} | (
         {step.target for step in made.steps} & set(graph.tensors) if keep else set()
@@ -139,7 +157,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
     times = word_times(compiled.program.words, params, memory, host, first)
     return Lowered(
         program=program,
-        text=compiled.program.text(graph.name),
+        text="",
         program_at=0,
         registers={
             "program_address": 0,
@@ -164,7 +182,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory):
         memory=end,
         layers=_layers(made.steps, compiled, params, *times),
         params={name: params[name] for name in _NEEDS},
-    )
+    ), compiled.program
 
 
 def _layout(shape, stored, home, planes, host, swap, images):
@@ -231,4 +249,6 @@ def _layers(steps, compiled, params, times, total):
 
 def _moved(word, n):
     """Bytes of main memory that a word moves, its own among them."""
-    return 14 + {"RW": n * n, "RHM": n * word.count, "WHM": n * word.count}.get(word.mnemonic, 0)
+    if word.opcode == RW:
+        return 14 + n * n
+    return 14 + n * word.count if word.opcode in _TRANSFERS else 14
