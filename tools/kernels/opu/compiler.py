@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """From a network to a program: memory, tilings, order of instructions."""
 
+from math import inf
+
 from ....gateware.cores.opu.isa import ISA
 from ..inputs import KernelError
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
@@ -312,8 +314,9 @@ def _search(writer, layers, chosen, timing):
         return chosen
 
     def cost(tilings):
-        return estimate(writer.attempt(tilings), params, timing).cycles
+        return estimate(writer.attempt(tilings), params, timing, most=best).cycles
 
+    best = inf
     best = cost(chosen)
     kinds = {}
     for layer in layers:
@@ -371,7 +374,7 @@ def _search_local(writer, layers, chosen, timing):
                 words = writer.attempt(trial, around)
                 if best is None and len(words) > _MOST_TRIED // 2:
                     break
-                found = estimate(words, params, timing).cycles
+                found = estimate(words, params, timing, most=inf if best is None else best).cycles
                 if best is None or found < best:
                     best, chosen = found, trial
             if chosen != before:

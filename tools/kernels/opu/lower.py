@@ -48,6 +48,9 @@ class Lowering:
         self._group = 0
         self._kernels = {}
         self._used = {}
+        # (layer, taps of a part, piece, ofm) -> units where the first tile of this shape begins in
+        # the source, shape of its last load, its parts
+        self._tiles = {}
 
     def start_group(self, first):
         """Tensors that have room for a group hold the images from ``first`` on."""
@@ -120,12 +123,24 @@ class Lowering:
             (columns - 1) * right + wide,
             ofm_channels(channels_of(layer.result, out)),
         )
-        taps = []
-        for run in self._together(layer, source, out):
-            taps += self._shared_taps(
-                layer, source, self.image(source, n), run, out, top, left, ofm
-            )
-        taps = self._without_zeros(layer, out, taps)
+        by_tap = layer.by_tap and layer.residual is not None
+        # What a tile reads lies as far from what the first of its shape reads as the tiles lie from
+        # each other.
+        key = None if by_tap else (layer.name, tiling.taps, out, ofm)
+        here = source.at(self.image(source, n), 0, top * layer.stride[0], left * layer.stride[1])
+        if key not in self._tiles:
+            taps = []
+            for run in self._together(layer, source, out):
+                taps += self._shared_taps(
+                    layer, source, self.image(source, n), run, out, top, left, ofm
+                )
+            taps = self._without_zeros(layer, out, taps)
+            shape = taps[-1].load.shape
+            if not by_tap:
+                self._tiles[key] = here, shape, self._parts(layer, tiling, out, taps, ofm[2])
+        if not by_tap:
+            there, shape, parts = self._tiles[key]
+            parts = [part.moved(here - there) for part in parts]
         residual = None
         if layer.residual is not None:
             residual = self._residual(
@@ -136,12 +151,12 @@ class Lowering:
                 (row, column) if layer.order == 2 else (top, left),
                 (rows, columns) if layer.order == 2 else ofm[:2],
                 ofm[2],
-                taps[-1].load.shape,
+                shape,
             )
-            if layer.by_tap:
-                taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
-                residual = None
-        parts = self._parts(layer, tiling, out, taps, ofm[2])
+        if by_tap:
+            taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
+            residual = None
+            parts = self._parts(layer, tiling, out, taps, ofm[2])
         return Job(
             layer,
             ofm,
