@@ -18,6 +18,7 @@ from .ports import to_graph
 from .quantise import check_bits, quantise
 from .quantise.calibration import check_calibration
 from .quantise.placeholder import ValuesNeeded, placeholder
+from .quantise.quantiser import check_percentile
 from .quantise.statistics import collect
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
@@ -281,14 +282,17 @@ def _checked(made, calibration, options, progress):
         return _steps(made, calibration, options, progress)
     parts = [part for part in rough if part is not None]
     check_bits(options.bits, parts)
-    if options.dry:
-        _look(made, rough, calibration)
+    check_percentile(options.percentile)
+    if options.dry or backend.floating:
+        # Nothing to quantise.
+        _look(made, rough, calibration, LOOKED if options.dry else MOST_CALIBRATION)
         return [
             part if machine else HostStep(graph)
             for part, (machine, graph) in zip(rough, made.segments, strict=True)
         ], parts
-    if not backend.floating:
-        backend.check_programs(parts)
+    if progress is not None:
+        progress("check memories")
+    backend.check_programs(parts, options.images or 1)
     return _steps(made, calibration, options, progress)
 
 
@@ -305,17 +309,17 @@ def _later(made, number):
     return {port.tensor for _, part in made.segments[number + 1 :] for port in part.inputs}
 
 
-def _look(made, rough, calibration):
+def _look(made, rough, calibration, most):
     """Refuses, as :func:`~.quantise.quantise` does, calibration that does not fit, and tensors that
     become no finite numbers; ``rough``: the segments' placeholder numbers, ``None`` of the
-    host's."""
-    if made.backend.floating:
-        return
-    values = _values(made, calibration, LOOKED)
+    host's; ``most``: inputs that are looked at."""
+    values = _values(made, calibration, most)
     for number, ((_, part), numbers) in enumerate(zip(made.segments, rough, strict=True)):
         given = {port.tensor: values[port.tensor] for port in part.inputs}
         if numbers is not None:
-            collect(numbers.graph, check_calibration(part, given))
+            checked = check_calibration(part, given)
+            if not made.backend.floating:
+                collect(numbers.graph, checked)
         if _later(made, number):
             values.update(run_graph(part, given))
 

@@ -228,12 +228,12 @@ class Backend(ABC):
         far as that is known before anything is quantised."""
         return None
 
-    def check_programs(self, parts):
+    def check_programs(self, parts, images=1):
         """Raises :class:`LoweringError` where main memory or the machine's own memories do not hold
         the programs of ``parts`` (Quantised, with placeholder numbers), before anything is
         quantised. What :meth:`lower_all` refuses, unless a machine knows a shorter way to the same
         answer."""
-        self.lower_all(parts)
+        self.lower_all(parts, images)
 
     def arithmetic(self, graph, node):
         """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph;

@@ -20,7 +20,7 @@ from .statistics import collect
 from .steps import better_apart
 from .walk import Walk, copy_of
 
-__all__ = ["Quantiser", "check_bits", "quantise"]
+__all__ = ["Quantiser", "check_bits", "check_percentile", "quantise"]
 
 #: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
 _ROUNDS, _FEW = 2, 8
@@ -55,13 +55,18 @@ def quantise(
         Calibration that does not fit or has no finite numbers, another option's value, a network
         for which the machine has no scales.
     """
-    if percentile is not None and not 0 < percentile <= 100:
-        raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
+    check_percentile(percentile)
     values = check_calibration(graph, calibration)
     graph = copy_of(backend.prepare(graph))
     if backend.floating:
         return Quantised(graph=graph)
     return Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
+
+
+def check_percentile(percentile):
+    """Raises InputError where ``percentile`` is none (:func:`quantise`)."""
+    if percentile is not None and not 0 < percentile <= 100:
+        raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
 
 
 def check_bits(bits, parts):

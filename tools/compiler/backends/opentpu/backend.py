@@ -37,10 +37,11 @@ class OpenTpu(Backend):
         """As the base; ``images`` inputs a run, up to :meth:`most_images`."""
         return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
 
-    def check_programs(self, parts):
+    def check_programs(self, parts, images=1):
         # It is enough that one of the programs fits.
         for part in parts:
-            lower(part, self.params, self.memory_size, memory=self.main_memory, first=True)
+            some = min(images, self.most_images(part.graph))
+            lower(part, self.params, self.memory_size, False, some, self.main_memory, first=True)
 
     def twin(self, quantised, lowered, at):
         # Programs address vectors within a region, its constant ones included; tensors that are

@@ -12,7 +12,7 @@ from ...graph import AveragePool, Binary, Concat, Conv, Dense, MatMul, Reduce
 from ...quantised import Arithmetic
 from ..base import Backend, moved
 from .form import Form
-from .lowering import lower_network
+from .lowering import lower_network, plenty
 from .network import Builder
 from .prepare import prepare
 from .stages import stages
@@ -147,6 +147,14 @@ class OpuBackend(Backend):
         for all of them."""
         form, built = self._built(quantised, not keep, images)
         return lower_network(quantised.graph, form, built, self.params, self.memory_size)
+
+    def check_programs(self, parts, images=1):
+        # The search for tilings makes programs a little longer: where there is plenty of room, it
+        # does not matter.
+        for part in parts:
+            form, built = self._built(part, True, min(images, self.most_images(part.graph)))
+            if not plenty(part.graph, form, built, self.params, self.memory_size):
+                lower_network(part.graph, form, built, self.params, self.memory_size)
 
     def twin(self, quantised, lowered, at):
         # Programs address maps within a region.

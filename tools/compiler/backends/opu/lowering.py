@@ -11,15 +11,30 @@ from ....kernels.opu import SDRAM, KernelError, compile_network, estimate
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .placing import grid_layout, layout_of
 
-__all__ = ["lower_network"]
+__all__ = ["lower_network", "plenty"]
 
+#: Programs that are searched for take less than so many times the words of the first found.
+_LONGER = 8
 #: Most bytes of maps that are kept apart so that they stay zero, a share of main memory.
 _APART = 0.75
 
 
-def lower_network(graph, form, built, params, memory_size):
-    """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`."""
-    compiled, apart = _compiled(built, params, memory_size)
+def plenty(graph, form, built, params, memory_size):
+    """Whether what a Builder has built fits main memory with much to spare, found without the
+    search for the best tilings; raises :class:`LoweringError` where an input or output has no
+    layout."""
+    if not built.network.layers:
+        return False
+    try:
+        compiled = compile_network(built.network, params, memory=memory_size, schedule=False)
+    except KernelError:
+        return False
+    _placed(graph, form, built, compiled)
+    return compiled.memory_size + (_LONGER - 1) * len(compiled.data) <= memory_size
+
+
+def _placed(graph, form, built, compiled):
+    """(inputs, outputs, function: names of tensors -> those with a place, by name)."""
 
     def placed(name):
         tensor = built.values[name]
@@ -47,6 +62,13 @@ def lower_network(graph, form, built, params, memory_size):
         raise LoweringError(
             f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout"
         )
+    return inputs, outputs, all_placed
+
+
+def lower_network(graph, form, built, params, memory_size):
+    """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`."""
+    compiled, apart = _compiled(built, params, memory_size)
+    inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
     stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
     folded = {built.values[name].name for name in form.folds if name in inputs}
