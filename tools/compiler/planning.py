@@ -73,10 +73,12 @@ def outline(graph, build, options=None, barred=None, apart=()):
     backend = backend_class(build.isa)(
         params=build.params, memory_size=build.memory_size, memory=build.memory
     )
+    options = options or Options()
     backend.barred, backend.apart = dict(barred or {}), frozenset(apart)
+    backend.quick = options.dry
     graph, host_steps = (
         separated(simplify(graph), backend),
-        (options or Options()).host_steps or backend.host_free,
+        options.host_steps or backend.host_free,
     )
     if backend.host_free:
         partition(graph, backend, host_steps=True)  # refuses what neither may do

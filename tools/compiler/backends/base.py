@@ -189,6 +189,9 @@ class Backend(ABC):
     #: Whether what it answers HOST to needs no permission, since by the machine's design values are
     #: on the host between layers.
     host_free = False
+    #: Whether programs are only looked at, so that those of large networks may be estimated with
+    #: less of a search for the best.
+    quick = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
     barred = {}
     #: Layers whose clip is to be made by a layer of its own, where the machine's clips ask for that

@@ -48,6 +48,7 @@ class Lowering:
         self._group = 0
         self._kernels = {}
         self._used = {}
+        self._borders = {}
         # (layer, taps of a part, piece, ofm) -> units where the first tile of this shape begins in
         # the source, shape of its last load, its parts
         self._tiles = {}
@@ -106,11 +107,13 @@ class Lowering:
         """The Pads of the map of the layer's result in which piece ``part`` lies, of those
         images."""
         buffer = self.maps.buffers[layer.result]
-        return tuple(
-            pad
-            for n in range(first, first + count)
-            for pad in border_pads(buffer, self.image(buffer, n), part)
-        )
+        images = tuple(self.image(buffer, n) for n in range(first, first + count))
+        key = layer.name, images, part
+        if key not in self._borders:
+            self._borders[key] = tuple(
+                pad for image in images for pad in border_pads(buffer, image, part)
+            )
+        return self._borders[key]
 
     # A tile of a map
 
@@ -480,7 +483,11 @@ class Lowering:
         if weights is None:  # a residual's tap
             return np.eye(ofm_c, ifm_c, dtype=np.int64)
         piece = layer.block(out, *weights)
-        return np.pad(piece, ((0, ofm_c - piece.shape[0]), (0, ifm_c - piece.shape[1])))
+        if piece.shape == (ofm_c, ifm_c):
+            return piece
+        padded = np.zeros((ofm_c, ifm_c), piece.dtype)
+        padded[: piece.shape[0], : piece.shape[1]] = piece
+        return padded
 
     def _bias(self, layer, out, ofm_c):
         if layer.bias is None:

@@ -10,6 +10,9 @@ from .verdicts import verdict
 
 __all__ = ["OpenTpu"]
 
+#: Words of a program that is not compared with others where it is only looked at.
+_QUICK = 60_000
+
 
 class OpenTpu(Backend):
     """OpenTPU: everything is a sum of products of tiles over shifted maps, a shift and a saturation
@@ -35,13 +38,21 @@ class OpenTpu(Backend):
 
     def lower(self, quantised, *, keep=False, images=1):
         """As the base; ``images`` inputs a run, up to :meth:`most_images`."""
-        return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
+        return lower(
+            quantised,
+            self.params,
+            self.memory_size,
+            keep,
+            images,
+            self.main_memory,
+            _QUICK if self.quick else None,
+        )
 
     def check_programs(self, parts, images=1):
         # It is enough that one of the programs fits.
         for part in parts:
             some = min(images, self.most_images(part.graph))
-            lower(part, self.params, self.memory_size, False, some, self.main_memory, first=True)
+            lower(part, self.params, self.memory_size, False, some, self.main_memory, 0)
 
     def twin(self, quantised, lowered, at):
         # Programs address vectors within a region, its constant ones included; tensors that are

@@ -45,10 +45,10 @@ def _multiplies(graph):
     return any(isinstance(node, MatMul) for node in graph.nodes)
 
 
-def lower(quantised, params, memory_size, keep=False, images=1, memory=None, first=False):
+def lower(quantised, params, memory_size, keep=False, images=1, memory=None, enough=None):
     """The shortest of some programs: lines along the maps' rows or along their columns, of one
-    length where one map is made of another or not. ``first``: the first of them that the machine
-    holds, without its text."""
+    length where one map is made of another or not. ``enough``: words of a program that is taken,
+    without its text, before others are tried."""
     if not 1 <= images <= most_images(quantised.graph, params):
         raise LoweringError(
             f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}"
@@ -83,8 +83,8 @@ def lower(quantised, params, memory_size, keep=False, images=1, memory=None, fir
                 )
             except LoweringError as error:
                 failed = failed or error
-            if candidates and first:
-                return candidates[0][0]
+            if candidates and enough is not None and len(candidates[-1][1].words) >= enough:
+                return candidates[-1][0]
     if not candidates:
         raise failed
     lowered, program = min(

@@ -146,7 +146,9 @@ class OpuBackend(Backend):
         """``images``: inputs that one run works on, layer by layer, so that weights are loaded once
         for all of them."""
         form, built = self._built(quantised, not keep, images)
-        return lower_network(quantised.graph, form, built, self.params, self.memory_size)
+        rest = quantised.graph, form, built, self.params, self.memory_size
+        # What fits by little is to be found with the very program.
+        return lower_network(*rest, quick=self.quick and plenty(*rest))
 
     def check_programs(self, parts, images=1):
         # The search for tilings makes programs a little longer: where there is plenty of room, it

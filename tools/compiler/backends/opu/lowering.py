@@ -65,9 +65,10 @@ def _placed(graph, form, built, compiled):
     return inputs, outputs, all_placed
 
 
-def lower_network(graph, form, built, params, memory_size):
-    """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`."""
-    compiled, apart = _compiled(built, params, memory_size)
+def lower_network(graph, form, built, params, memory_size, quick=False):
+    """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`. ``quick``: as of
+    :func:`~quintet.tools.kernels.opu.compiler.compile_network`."""
+    compiled, apart = _compiled(built, params, memory_size, quick)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
     stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
@@ -96,7 +97,7 @@ def lower_network(graph, form, built, params, memory_size):
     )
 
 
-def _compiled(built, params, memory_size):
+def _compiled(built, params, memory_size, quick):
     """(Compiled, whether every tensor has memory of its own): where that fits."""
     network = built.network
     if not network.layers:
@@ -110,12 +111,19 @@ def _compiled(built, params, memory_size):
             memory=int(memory_size * _APART),
             timing=SDRAM,
             local=True,
+            quick=quick,
         ), True
     except KernelError:
         pass
     try:
         return compile_network(
-            network, params, zeroed=True, memory=memory_size, timing=SDRAM, local=True
+            network,
+            params,
+            zeroed=True,
+            memory=memory_size,
+            timing=SDRAM,
+            local=True,
+            quick=quick,
         ), False
     except KernelError as error:
         weights = max(
